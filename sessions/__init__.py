@@ -1,0 +1,1 @@
+"""Trajectories in time: steps, drivers, the stepper, branches, the store."""

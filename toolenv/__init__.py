@@ -1,0 +1,1 @@
+"""The world: instances, ground truth, policies, tools, and the environments that run them."""

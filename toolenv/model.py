@@ -1,0 +1,142 @@
+"""The nouns of the benchmark: immutable values, one definition each.
+
+Field meanings follow VAKRA's public data layout. Keys that only a dataset's author knows (hops, patterns,
+gold SQL ...) are kept apart in ``Instance.author_keys``: they are for slices and for people, and nothing that
+decides a verdict may read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+Json = Any
+"""A decoded JSON value: dict, list, str, int, float, bool or None."""
+
+Source = Literal["API", "RAG", "neutral"]
+"""Where a tool's answer comes from; ``neutral`` are get_data and local bookkeeping tools."""
+
+CAPABILITY_DIRS: Mapping[int, str] = {
+    1: "capability_1_bi_apis",
+    2: "capability_2_dashboard_apis",
+    3: "capability_3_multihop_reasoning",
+    4: "capability_4_multiturn",
+}
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of the immutable values."""
+
+
+class ToolSpec(Value, frozen=True):
+    """A tool as an agent sees it."""
+
+    name: str
+    input_schema: Mapping[str, Json]
+    description: str = ""
+    source: Source = "API"
+
+
+class ToolCall(Value, frozen=True):
+    """A call as it was written; ``arguments`` is an object unless ``raw_arguments`` holds text that is not one.
+
+    ``label`` is the name under which the older label style lets later calls refer to this call's result.
+    """
+
+    name: str
+    arguments: Mapping[str, Json]
+    raw_arguments: str | None = None
+    id: str | None = None
+    label: str | None = None
+
+
+ErrorKind = Literal["refused_arguments", "unknown_tool", "tool_failed"]
+
+
+class ToolResult(Value, frozen=True):
+    """What a call gave back.
+
+    ``text`` is exactly what an agent sees. ``failed`` is true when the call did not succeed, whatever the flag
+    says: the release reports some failures with ``is_error`` false (contract, sections 1.5 and 2).
+    ``handle`` names the table that the call made, if any; ``notes`` explain known quirks in the result.
+    """
+
+    text: str
+    is_error: bool = False
+    failed: bool = False
+    error_kind: ErrorKind | None = None
+    duration_s: float = 0.0
+    handle: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Turn(Value, frozen=True):
+    """One user turn of a dialogue; ``answer`` is given for context turns only."""
+
+    turn_id: int
+    query: str
+    answer: Json = None
+
+
+class GroundTruthTurn(Value, frozen=True):
+    """The reference path of one turn. ``responses`` are the file's, shown but never trusted; None where absent."""
+
+    turn_id: int
+    query: str
+    answer: Json
+    calls: tuple[ToolCall, ...]
+    responses: tuple[Json, ...] | None = None
+
+
+class GroundTruth(Value, frozen=True):
+    """One reference path: all turns; the last one is evaluated."""
+
+    turns: tuple[GroundTruthTurn, ...]
+
+    @property
+    def evaluated(self) -> GroundTruthTurn:
+        return self.turns[-1]
+
+
+class Instance(Value, frozen=True):
+    """One task of the benchmark.
+
+    ``turns`` holds the whole dialogue; the last is the one to answer. ``universe_id`` is set for capability 1.
+    ``ground_truth`` is None for test sets. ``problems`` are sentences about what was odd in the records.
+    """
+
+    uuid: str
+    capability: int
+    domain: str
+    turns: tuple[Turn, ...]
+    policy: str = ""
+    universe_id: str | None = None
+    ground_truth: GroundTruth | None = None
+    author_keys: Mapping[str, Json] = {}
+    problems: tuple[str, ...] = ()
+
+    @property
+    def query(self) -> str:
+        return self.turns[-1].query
+
+
+class Prediction(Value, frozen=True):
+    """One record of a run: the calls and the answer of the evaluated turn.
+
+    ``responses`` are those found in the file, shown but never trusted. ``status`` and ``error`` are the runner's.
+    """
+
+    uuid: str
+    domain: str
+    query: str
+    answer: str
+    calls: tuple[ToolCall, ...]
+    capability: int | None = None
+    turn_id: int = 0
+    status: str = "success"
+    error: str = ""
+    duration_s: float = 0.0
+    responses: tuple[Json, ...] | None = None
+    problems: tuple[str, ...] = ()
