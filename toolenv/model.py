@@ -140,3 +140,28 @@ class Prediction(Value, frozen=True):
     duration_s: float = 0.0
     responses: tuple[Json, ...] | None = None
     problems: tuple[str, ...] = ()
+
+
+ToolStyle = Literal["slot", "sel"]
+
+
+class UniverseTable(Value, frozen=True):
+    """One aliased table of a tool universe; its columns are named after ``modified_name``."""
+
+    alias: str
+    original_name: str
+    modified_name: str
+
+
+class Universe(Value, frozen=True):
+    """A tool universe of capability 1: the tables that ``get_data`` joins, and the tool style that it exposes.
+
+    ``conditions`` are (left column, right column, declared kind), columns written ``ALIAS.column``.
+    """
+
+    id: str
+    domain: str
+    style: ToolStyle
+    tables: tuple[UniverseTable, ...]
+    conditions: tuple[tuple[str, str, str], ...]
+    query: str = ""
