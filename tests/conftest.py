@@ -31,3 +31,18 @@ def shared() -> Path:
     if folder is None:
         pytest.skip("the material folder is not beside this checkout")
     return folder
+
+
+_skipped: list[str] = []
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.skipped:
+        _skipped.append(report.nodeid)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Where every service is supposed to be there, a skipped test is a failure."""
+    if os.environ.get("VAKRA_TUI_NO_SKIPS") and _skipped and not hasattr(session.config, "workerinput"):
+        print("\nskipped although VAKRA_TUI_NO_SKIPS is set:", *_skipped, sep="\n  ")  # noqa: T201
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
