@@ -1,0 +1,60 @@
+"""Executed ground truths, each executed once for a dataset and an environment and kept while it is likely to be used."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+
+from sessions.trajectory import ExecutedTrajectory
+
+KEPT = 128
+"""Ground truths kept; runs are scored side by side, so a small window is enough and memory stays flat."""
+
+
+class GroundTruths:
+    """A bounded map from an instance to its executed ground truth.
+
+    Callers that ask for the same instance at the same time wait for one execution. A failed execution is not kept.
+    """
+
+    def __init__(self, kept: int = KEPT) -> None:
+        self._kept = kept
+        self._known: OrderedDict[str, asyncio.Task[ExecutedTrajectory]] = OrderedDict()
+        self.executions = 0
+
+    async def get(self, key: str, execute: Callable[[], Awaitable[ExecutedTrajectory]]) -> ExecutedTrajectory:
+        """The executed ground truth of ``key``, by ``execute`` where it is not known. Raises what ``execute`` raises."""
+        task = self._known.get(key)
+        if task is None:
+            self.executions += 1
+            task = asyncio.ensure_future(_awaited(execute))
+            self._known[key] = task
+            self._shrink()
+        else:
+            self._known.move_to_end(key)
+        try:
+            return await asyncio.shield(task)
+        except BaseException:
+            if task.done() and (task.cancelled() or task.exception() is not None):
+                self._known.pop(key, None)
+            raise
+
+    def _shrink(self) -> None:
+        while len(self._known) > self._kept:
+            oldest = next((key for key, task in self._known.items() if task.done()), None)
+            if oldest is None:
+                return
+            del self._known[oldest]
+
+    async def close(self) -> None:
+        """Cancel what is still being executed."""
+        pending = [task for task in self._known.values() if not task.done()]
+        for task in pending:
+            task.cancel()
+        await asyncio.gather(*pending, return_exceptions=True)
+        self._known.clear()
+
+
+async def _awaited(execute: Callable[[], Awaitable[ExecutedTrajectory]]) -> ExecutedTrajectory:
+    return await execute()
