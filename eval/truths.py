@@ -1,4 +1,4 @@
-"""Executed ground truths, each executed once for a dataset and an environment and kept while it is likely to be used."""
+"""Ground truths, each executed once for a dataset and an environment and kept while it is likely to be used."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class GroundTruths:
         self.executions = 0
 
     async def get(self, key: str, execute: Callable[[], Awaitable[ExecutedTrajectory]]) -> ExecutedTrajectory:
-        """The executed ground truth of ``key``, by ``execute`` where it is not known. Raises what ``execute`` raises."""
+        """The executed ground truth of ``key``, by ``execute`` where unknown. Raises what ``execute`` raises."""
         task = self._known.get(key)
         if task is None:
             self.executions += 1
