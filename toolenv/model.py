@@ -52,7 +52,11 @@ class ToolCall(Value, frozen=True):
     label: str | None = None
 
 
-ErrorKind = Literal["refused_arguments", "unknown_tool", "tool_failed"]
+ErrorKind = Literal[
+    "refused_arguments", "unknown_tool", "tool_failed", "timed_out", "cancelled", "environment", "not_recorded"
+]
+"""The first three are a tool's own failures. The others say that no answer came: an environment raises instead, and a
+stepper that a person watches records them as steps; they are never evidence for or against a trajectory."""
 
 
 class ToolResult(Value, frozen=True):
