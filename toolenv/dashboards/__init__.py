@@ -1,0 +1,1 @@
+"""Dashboard endpoints (capabilities 2 to 4): endpoint files served as a real FastAPI application, in process or over HTTP."""

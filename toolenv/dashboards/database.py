@@ -1,0 +1,164 @@
+"""A SQLite database that can only be read: no writes, no other files, a deadline for every statement and a row cap."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+import threading
+import time
+from base64 import b64encode
+from collections.abc import Mapping
+from pathlib import Path
+
+from toolenv.errors import EnvironmentFailure
+from toolenv.model import Json
+
+DEADLINE_S = 10.0
+"""Seconds that one statement may run."""
+
+ROW_CAP = 100_000
+"""Rows that one statement may return."""
+
+_OPERATIONS_BETWEEN_CHECKS = 20_000
+_INT64 = range(-(2**63), 2**63)
+_ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
+_REFUSED_FUNCTIONS = {"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer"}
+
+
+class StatementError(Exception):
+    """A statement could not be answered; the message is a sentence for the caller of the endpoint."""
+
+    def __init__(self, message: str, status: int) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class ReadOnlyDatabase:
+    """One shared read-only connection, opened at first use and closed when its last user has released it.
+
+    Safe to use from several threads: statements run one at a time.
+    """
+
+    def __init__(self, path: Path, *, deadline_s: float = DEADLINE_S, row_cap: int = ROW_CAP) -> None:
+        self.path = path
+        self._deadline_s = deadline_s
+        self._row_cap = row_cap
+        self._lock = threading.Lock()
+        self._connection: sqlite3.Connection | None = None
+        self._users = 0
+        self._ends_at = math.inf
+
+    def acquire(self) -> None:
+        with self._lock:
+            self._users += 1
+
+    def release(self) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users <= 0 and self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def query(self, sql: str, binds: Mapping[str, Json]) -> tuple[list[str], list[tuple[Json, ...]]]:
+        """Column names and rows of one SELECT; cells as JSON values (see ``cell``).
+
+        Raises ``StatementError`` when a bind is out of range, the statement fails, takes too long or returns too much;
+        ``EnvironmentFailure`` when the database cannot be opened.
+        """
+        for name, value in binds.items():
+            if isinstance(value, int) and value not in _INT64:
+                raise StatementError(f"parameter {name!r} is outside the range of 64-bit integers: {value}", 422)
+            if isinstance(value, float) and not math.isfinite(value):
+                raise StatementError(f"parameter {name!r} must be a finite number, not {value}", 422)
+            if isinstance(value, str) and not value.isprintable() and _has_surrogate(value):
+                raise StatementError(f"parameter {name!r} holds a character that is not valid Unicode text", 422)
+        with self._lock:
+            connection = self._opened()
+            self._ends_at = time.monotonic() + self._deadline_s
+            try:
+                cursor = connection.execute(sql, binds)
+                rows = cursor.fetchmany(self._row_cap + 1)
+                names = [column[0] for column in cursor.description or ()]
+                cursor.close()
+            except sqlite3.OperationalError as error:
+                if time.monotonic() >= self._ends_at:
+                    raise StatementError(f"the statement took longer than {self._deadline_s:g} s", 504) from error
+                raise StatementError(f"the database refused the statement: {error}", 500) from error
+            except (sqlite3.Error, OverflowError) as error:
+                raise StatementError(f"the database refused the statement: {error}", 500) from error
+            finally:
+                self._ends_at = math.inf
+        if len(rows) > self._row_cap:
+            raise StatementError(f"the answer has more than {self._row_cap} rows; narrow the parameters", 413)
+        return names, [tuple(cell(value) for value in row) for row in rows]
+
+    def _opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = open_read_only(self.path)
+            self._connection.set_authorizer(_authorize)
+            self._connection.set_progress_handler(self._overdue, _OPERATIONS_BETWEEN_CHECKS)
+        return self._connection
+
+    def _overdue(self) -> int:
+        return int(time.monotonic() >= self._ends_at)
+
+
+def open_read_only(path: Path) -> sqlite3.Connection:
+    """Open a database file for reading alone; immutable only where no ``-wal`` or ``-journal`` lies beside it.
+
+    Raises ``EnvironmentFailure`` with the reason when the file is not there or is no database.
+    """
+    if not path.is_file():
+        raise EnvironmentFailure(f"database {path} is not there; the dataset's databases folder must hold it.")
+    beside = [s for s in ("-wal", "-journal") if path.with_name(path.name + s).exists()]
+    uri = f"{path.resolve().as_uri()}?mode=ro" + ("" if beside else "&immutable=1")
+    try:
+        connection = sqlite3.connect(uri, uri=True, check_same_thread=False, isolation_level=None)
+    except sqlite3.Error as error:
+        raise EnvironmentFailure(_cannot_open(path, beside, error)) from error
+    connection.text_factory = decode_text
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except sqlite3.Error as error:
+        connection.close()
+        raise EnvironmentFailure(_cannot_open(path, beside, error)) from error
+    return connection
+
+
+def decode_text(raw: bytes) -> str:
+    """Text of a TEXT cell: UTF-8, else Latin-1 (so no row is lost to one badly encoded cell)."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def cell(value: Json) -> Json:
+    """A SQLite value as strict JSON: bytes as ``{"$base64": ...}``, infinities as the texts ``Infinity``/``-Infinity``."""
+    if isinstance(value, bytes):
+        return {"$base64": b64encode(value).decode("ascii")}
+    if isinstance(value, float) and math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def _authorize(action: int, first: str | None, second: str | None, _database: str | None, _trigger: str | None) -> int:
+    if action in _ALLOWED:
+        return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() not in _REFUSED_FUNCTIONS:
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY
+
+
+def _has_surrogate(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _cannot_open(path: Path, beside: list[str], error: sqlite3.Error) -> str:
+    hint = (
+        f"a {' and '.join(beside)} file lies beside it, which SQLite can only use in a writable folder; "
+        "check-point or copy the database"
+        if beside
+        else "the file is not a readable SQLite database"
+    )
+    return f"database {path} cannot be opened ({error}): {hint}."
