@@ -8,7 +8,7 @@ knows neither.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -32,9 +32,11 @@ LOADED_RECORDS = 64
 class Item(Value, frozen=True):
     """One line of a report: an instance with its prediction.
 
-    ``prediction`` is None for a missing prediction, ``instance`` is None for a prediction of no instance; never both.
+    ``position`` is the line's place in the report (0-based). ``prediction`` is None for a missing prediction,
+    ``instance`` is None for a prediction of no instance; never both.
     """
 
+    position: int
     instance: InstanceRef | None
     prediction: PredictionRef | None
 
@@ -112,6 +114,6 @@ class Profile(Protocol):
     @property
     def name(self) -> str: ...
 
-    def units(self, items: Sequence[Item]) -> Sequence[Unit]: ...
+    def units(self, items: Sequence[Item]) -> Iterable[Unit]: ...
 
     async def score(self, unit: Unit, context: ScoringContext) -> list[Verdict]: ...

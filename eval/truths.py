@@ -5,11 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 from sessions.trajectory import ExecutedTrajectory
+from toolenv.model import ToolSpec
 
 KEPT = 128
 """Ground truths kept; runs are scored side by side, so a small window is enough and memory stays flat."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """An executed ground truth and the tools that its session offers at the end, those of the instance's universe."""
+
+    executed: ExecutedTrajectory
+    tools: tuple[ToolSpec, ...]
 
 
 class GroundTruths:
@@ -20,25 +30,25 @@ class GroundTruths:
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
-        self._known: OrderedDict[str, asyncio.Task[ExecutedTrajectory]] = OrderedDict()
+        self._known: OrderedDict[str, asyncio.Task[Truth]] = OrderedDict()
         self.executions = 0
 
-    async def get(self, key: str, execute: Callable[[], Awaitable[ExecutedTrajectory]]) -> ExecutedTrajectory:
-        """The executed ground truth of ``key``, by ``execute`` where unknown. Raises what ``execute`` raises."""
+    async def get(self, key: str, execute: Callable[[], Awaitable[Truth]]) -> Truth:
+        """The ground truth of ``key``, by ``execute`` where it is not known. Raises what ``execute`` raises."""
         task = self._known.get(key)
         if task is None:
             self.executions += 1
             task = asyncio.ensure_future(_awaited(execute))
             self._known[key] = task
+            task.add_done_callback(lambda done: self._forget_failed(key, done))
             self._shrink()
         else:
             self._known.move_to_end(key)
-        try:
-            return await asyncio.shield(task)
-        except BaseException:
-            if task.done() and (task.cancelled() or task.exception() is not None):
-                self._known.pop(key, None)
-            raise
+        return await asyncio.shield(task)
+
+    def _forget_failed(self, key: str, task: asyncio.Task[Truth]) -> None:
+        if (task.cancelled() or task.exception() is not None) and self._known.get(key) is task:
+            del self._known[key]
 
     def _shrink(self) -> None:
         while len(self._known) > self._kept:
@@ -56,5 +66,5 @@ class GroundTruths:
         self._known.clear()
 
 
-async def _awaited(execute: Callable[[], Awaitable[ExecutedTrajectory]]) -> ExecutedTrajectory:
+async def _awaited(execute: Callable[[], Awaitable[Truth]]) -> Truth:
     return await execute()

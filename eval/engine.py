@@ -1,0 +1,152 @@
+"""The batch: one asyncio engine that scores units in parallel and hands the lines on as they are finished.
+
+Memory does not grow with the number of instances: items are references, units come from an iterator, and results leave
+for the spool at once. The order in which units finish never shows in a report.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import zip_longest
+from typing import Protocol
+
+from eval.judges.human import HumanRuling
+from eval.model import Verdict
+from eval.profile import Item, Profile, ScoringContext, Unit
+from eval.results import FLUSH_SECONDS, Results
+from eval.resume import HumanKey, keys_of
+from eval.scored import Scored, slices_of, weight_of
+from toolenv.errors import DataError
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """One run of a batch: its lines in report order and where their results go.
+
+    ``rulings`` are a person's, by (uuid, gate).
+    """
+
+    items: Sequence[Item]
+    results: Results
+    rulings: Mapping[HumanKey, HumanRuling] = field(default_factory=dict)
+
+
+class Scorer(Protocol):
+    """Scores a unit of the run with this index; in this process or in another one."""
+
+    async def score(self, run: int, unit: Unit) -> Sequence[Scored]: ...
+
+    async def close(self) -> None: ...
+
+
+class LocalScorer:
+    """Scores in this process. ``model`` names the model that made the runs, where it is known."""
+
+    def __init__(self, profile: Profile, contexts: Sequence[ScoringContext], model: str | None = None) -> None:
+        self._profile = profile
+        self._contexts = tuple(contexts)
+        self._model = model
+
+    async def score(self, run: int, unit: Unit) -> Sequence[Scored]:
+        context = self._contexts[run]
+        verdicts = await self._profile.score(unit, context)
+        return [self._with_slices(item, verdict, context) for item, verdict in zip(unit.items, verdicts, strict=True)]
+
+    def _with_slices(self, item: Item, verdict: Verdict, context: ScoringContext) -> Scored:
+        if item.instance is None:
+            return Scored(verdict=verdict)
+        try:
+            instance = context.instance(item.instance)
+        except DataError:
+            # The verdict says what is wrong with the record; it belongs to no slice but its domain.
+            return Scored(verdict=verdict, slices={"domain": item.domain})
+        universe = context.dataset.universe(instance.uuid) if instance.capability == 1 else None
+        style = universe.style if universe is not None else None
+        return Scored(
+            verdict=verdict,
+            weight=weight_of(instance),
+            slices=slices_of(instance, style=style, model=self._model),
+        )
+
+    async def close(self) -> None:
+        for truths in {id(context.truths): context.truths for context in self._contexts}.values():
+            await truths.close()
+
+
+class Engine:
+    """Runs a batch once.
+
+    ``concurrency`` is the number of units under way at a time; ``resume`` takes over finished lines from the store;
+    ``on_done`` is told the number of lines that became finished, resumed ones included.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        runs: Sequence[RunPlan],
+        scorer: Scorer,
+        *,
+        concurrency: int = 16,
+        resume: bool = False,
+        on_done: Callable[[int], None] = lambda lines: None,
+    ) -> None:
+        self._profile = profile
+        self._runs = tuple(runs)
+        self._scorer = scorer
+        self._concurrency = max(1, concurrency)
+        self._resume = resume
+        self._on_done = on_done
+
+    async def run(self, stop: asyncio.Event) -> bool:
+        """Score everything; True when it was finished, False when ``stop`` was set before.
+
+        Whatever is finished is committed in either case. Errors that no verdict can hold (the store, this program)
+        are raised after that.
+        """
+        if self._resume:
+            for plan in self._runs:
+                plan.results.load()
+        jobs = self._jobs()
+        workers = [asyncio.create_task(self._work(jobs)) for _ in range(self._concurrency)]
+        flusher = asyncio.create_task(self._flush_regularly())
+        stopped = asyncio.create_task(stop.wait())
+        try:
+            waiting: set[asyncio.Task[None]] = set(workers)
+            while waiting and not stopped.done():
+                finished, _ = await asyncio.wait({*waiting, stopped}, return_when=asyncio.FIRST_COMPLETED)
+                for task in finished & waiting:
+                    waiting.discard(task)
+                    task.result()
+            return not waiting
+        finally:
+            for task in (*workers, flusher, stopped):
+                task.cancel()
+            await asyncio.gather(*workers, flusher, stopped, return_exceptions=True)
+            for plan in self._runs:
+                plan.results.flush()
+
+    def _jobs(self) -> Iterator[tuple[int, Unit]]:
+        """Units of all runs, those of the same place side by side: their ground truth is then executed once."""
+        for row in zip_longest(*(self._profile.units(plan.items) for plan in self._runs)):
+            for run, unit in enumerate(row):
+                if unit is not None:
+                    yield run, unit
+
+    async def _work(self, jobs: Iterator[tuple[int, Unit]]) -> None:
+        for run, unit in jobs:
+            plan = self._runs[run]
+            keys = keys_of(unit, plan.rulings)
+            if self._resume and plan.results.resumed(unit, keys):
+                # Nothing above waits; without this a long resume would not see a stop.
+                await asyncio.sleep(0)
+            else:
+                plan.results.accept(unit, keys, await self._scorer.score(run, unit))
+            self._on_done(len(unit.items))
+
+    async def _flush_regularly(self) -> None:
+        while True:
+            await asyncio.sleep(FLUSH_SECONDS)
+            for plan in self._runs:
+                plan.results.flush()

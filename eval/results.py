@@ -1,0 +1,84 @@
+"""Where the results of one run gather: spool, tally and store."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from eval.profile import Item, Unit
+from eval.report import Spool
+from eval.resume import ResultStore
+from eval.scored import Scored, decode, encode
+from eval.scores import Tally
+
+FLUSH_LINES = 64
+FLUSH_SECONDS = 0.25
+"""Finished lines are committed at the latest after so many of them or so long; a crash loses no more than that."""
+
+RETRIED = ("environment", "judge")
+"""Reasons of unscored lines that another attempt may mend; such lines are not kept for ``--resume``."""
+
+
+class Results:
+    """Takes the finished lines of a run in any order. Only one process and one thread uses it.
+
+    ``store`` is None where nothing is kept. ``done`` counts finished lines, resumed ones included.
+    """
+
+    def __init__(
+        self, size: int, *, store: ResultStore | None = None, scope: str = "", spool: Path | None = None
+    ) -> None:
+        self.spool = Spool(size, spool)
+        self.tally = Tally()
+        self.done = 0
+        self._store = store
+        self._scope = scope
+        self._unsaved: list[tuple[str, bytes]] = []
+        self._saved_at = time.monotonic()
+        self._kept: dict[str, bytes] = {}
+
+    def load(self) -> None:
+        """Take up the lines that an earlier batch of the same scope finished."""
+        if self._store is not None:
+            self._kept = dict(self._store.results(self._scope))
+
+    def resumed(self, unit: Unit, keys: Sequence[str]) -> bool:
+        """Whether all lines of a unit are there already; if so they are taken over."""
+        if not self._kept or not all(key in self._kept for key in keys):
+            return False
+        try:
+            lines = [decode(self._kept[key]) for key in keys]
+        except msgspec.DecodeError:
+            # Written by another version of this program: evaluated anew, and replaced.
+            return False
+        for item, scored in zip(unit.items, lines, strict=True):
+            self._take(item, scored)
+        return True
+
+    def accept(self, unit: Unit, keys: Sequence[str], lines: Sequence[Scored]) -> None:
+        """Take the lines of a unit, and keep them all or none of them for a resume."""
+        keep = self._store is not None and not any(line.verdict.reason in RETRIED for line in lines)
+        for item, key, scored in zip(unit.items, keys, lines, strict=True):
+            self._take(item, scored)
+            if keep:
+                self._unsaved.append((key, encode(scored)))
+        if len(self._unsaved) >= FLUSH_LINES or time.monotonic() - self._saved_at >= FLUSH_SECONDS:
+            self.flush()
+
+    def _take(self, item: Item, scored: Scored) -> None:
+        self.spool.put(item.position, scored)
+        self.tally.add(scored)
+        self.done += 1
+
+    def flush(self) -> None:
+        """Commit what is finished. Raises ``StoreError``."""
+        self._saved_at = time.monotonic()
+        if self._unsaved and self._store is not None:
+            rows, self._unsaved = self._unsaved, []
+            self._store.put_results(self._scope, rows)
+
+    def close(self) -> None:
+        self.spool.close()
