@@ -1,0 +1,90 @@
+"""What is found out about a proposed call before it runs: policy, schema, provenance of its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+from sessions.trajectory import CallTool, Check, Trajectory
+from toolenv.model import Instance, ToolCall, ToolSpec
+
+if TYPE_CHECKING:
+    from toolenv.policy import Applicability
+
+Checker = Callable[[Trajectory, ToolCall, Sequence[ToolSpec]], Check]
+"""Looks at the past and one proposed call; pure, never blocks the call by itself."""
+
+
+def tool_named(tools: Sequence[ToolSpec], name: str) -> ToolSpec | None:
+    return next((tool for tool in tools if tool.name == name), None)
+
+
+def made_calls(trajectory: Trajectory) -> tuple[ToolCall, ...]:
+    """The calls of a trajectory that somebody proposed, openings left out."""
+    return tuple(
+        step.decision.call for step in trajectory.steps if isinstance(step.decision, CallTool) and not step.opening
+    )
+
+
+def check_schema(trajectory: Trajectory, call: ToolCall, tools: Sequence[ToolSpec]) -> Check:
+    """Whether the tool exists and its schema accepts the arguments, after lossless coercion of scalars."""
+    from toolenv.schema import coerce, refusal
+
+    if call.raw_arguments is not None:
+        return Check(name="schema", outcome="violation", reason="The arguments are not a JSON object.")
+    spec = tool_named(tools, call.name)
+    if spec is None:
+        return Check(name="schema", outcome="violation", reason=unknown_tool(call.name, tools))
+    arguments, _ = coerce(spec, call.arguments)
+    refused = refusal(spec, arguments)
+    return Check(name="schema", outcome="violation" if refused else "ok", reason=refused or "")
+
+
+def unknown_tool(name: str, tools: Sequence[ToolSpec]) -> str:
+    """A sentence that names the tools whose names come close."""
+    close = get_close_matches(name, [tool.name for tool in tools], n=3)
+    hint = f" Close matches: {', '.join(close)}." if close else ""
+    return f"There is no tool named {name!r} here.{hint}"
+
+
+def policy_checker(instance: Instance, applicability: Applicability | None = None) -> Checker:
+    """A checker for the instance's policy.
+
+    ``applicability`` hands down what a judge or a person ruled (``applies``, ``does_not_apply``); otherwise it follows
+    from the instance's domain. A violation of a policy whose applicability is unknown is ``unknown``.
+    """
+    from toolenv import policy as policies
+
+    policy = policies.parse(instance.policy)
+    applies = applicability or policies.applicability(policy, instance.domain)
+
+    def check(trajectory: Trajectory, call: ToolCall, tools: Sequence[ToolSpec]) -> Check:
+        history = made_calls(trajectory)
+        reason = policies.violation(policy, applies, history, call)
+        if reason:
+            return Check(name="policy", outcome="violation", reason=reason)
+        if applies == "unknown":
+            would = policies.violation(policy, "applies", history, call)
+            if would:
+                return Check(
+                    name="policy", outcome="unknown", reason=f"It is not known whether the policy applies. {would}"
+                )
+        return Check(name="policy", outcome="ok")
+
+    return check
+
+
+def check_provenance(trajectory: Trajectory, call: ToolCall, tools: Sequence[ToolSpec]) -> Check:
+    """Whether every argument value occurs in the dialogue or in an earlier response."""
+    from sessions.dataflow import ungrounded
+
+    loose = ungrounded(trajectory, call)
+    if not loose:
+        return Check(name="provenance", outcome="ok")
+    return Check(name="provenance", outcome="violation", reason=f"Seen nowhere before: {', '.join(loose)}.")
+
+
+def standard_checks(instance: Instance, applicability: Applicability | None = None) -> tuple[Checker, ...]:
+    """The three checks that a person sees before a call of ``instance`` runs."""
+    return (policy_checker(instance, applicability), check_schema, check_provenance)

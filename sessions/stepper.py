@@ -1,0 +1,409 @@
+"""The one loop: ask the driver, check, run the tool, keep the step, tell the listeners.
+
+A person's key press awaits one ``advance``; the batch awaits ``run``. The stepper does not know which driver it has,
+nor who listens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import msgspec
+
+from sessions.breakpoints import Breakpoint, Pause, hit_after, hit_before
+from sessions.calling import call_in_time, failure_kind, no_answer, refused
+from sessions.checks import Checker, tool_named
+from sessions.driver import Driver
+from sessions.drivers.recording import same_call
+from sessions.events import Commit, Listener, Moment, State, StepEvent, StepSink
+from sessions.trajectory import Actor, CallTool, Check, Decision, ExecutedTrajectory, Step, Trajectory
+from toolenv.environment import TableView, ToolSession
+from toolenv.errors import EnvironmentFailure, StoreError
+from toolenv.model import Json, ToolCall, ToolResult, ToolSpec, Value
+
+OnFailure = Literal["raise", "record"]
+"""What a call without an answer becomes: an error for the caller, or a step that says so."""
+
+
+class Proposal(Value, frozen=True):
+    """A decision that has not been carried out yet, with what was found out about it.
+
+    ``arguments`` are what will be executed where that differs from what was written.
+    """
+
+    actor: Actor
+    decision: Decision
+    checks: tuple[Check, ...] = ()
+    arguments: Mapping[str, Json] | None = None
+
+
+class Stepper:
+    """Carries a trajectory forward, one step at a time, over one live session.
+
+    ``trajectory`` may already have steps (a branch that goes on); ``tables`` are then the tables behind their handles.
+    ``opening`` is the call that opens the session and that nobody proposes; a driver that is known to begin with that
+    very call makes it itself, and the step is marked as the opening all the same.
+
+    ``commit`` says when ``store`` is given the steps: ``step``, each before it is shown; ``instance``, all of them when
+    the trajectory ends or ``flush`` is called. A store that refuses never stops the stepper: the steps stay in
+    ``unsaved``, are offered again with the next one, and the listeners are told.
+
+    ``deadline_s`` bounds each call. ``on_failure`` ``raise`` (the batch) lets a call without an answer end in
+    ``EnvironmentFailure``, nothing appended; ``record`` (a person) makes it a failed step that says so, so that the
+    history stays whole and the next step can be taken. A step is never carried out twice by itself.
+
+    ``blocking`` names checks whose violation makes ``advance`` stop once before the call; none by default.
+    ``offload`` makes the checks in a worker thread, for a caller whose event loop must stay responsive.
+    """
+
+    def __init__(
+        self,
+        trajectory: Trajectory,
+        session: ToolSession,
+        driver: Driver,
+        *,
+        listeners: Sequence[Listener] = (),
+        store: StepSink | None = None,
+        commit: Commit = "step",
+        coerce: bool = True,
+        opening: ToolCall | None = None,
+        deadline_s: float | None = None,
+        checks: Sequence[Checker] = (),
+        breakpoints: Sequence[Breakpoint] = (),
+        blocking: frozenset[str] = frozenset(),
+        reference: Sequence[Step] = (),
+        on_failure: OnFailure = "raise",
+        offload: bool = False,
+        tables: Sequence[TableView | None] | None = None,
+    ) -> None:
+        self.trajectory = trajectory
+        self.session = session
+        self.driver = driver
+        self.listeners = list(listeners)
+        self.store = store
+        self.commit: Commit = commit
+        self.coerce = coerce
+        self.opening = opening
+        self.deadline_s = deadline_s
+        self.checks = tuple(checks)
+        self.breakpoints = list(breakpoints)
+        self.blocking = blocking
+        self.reference = tuple(reference)
+        self.on_failure: OnFailure = on_failure
+        self.offload = offload
+        self.state: State = "finished" if trajectory.finished else "idle"
+        self.proposal: Proposal | None = None
+        self.pause: Pause | None = None
+        self._tables: list[TableView | None] = list(tables or [None] * len(trajectory.steps))
+        self._kept = len(trajectory.steps)
+        self._passed: Proposal | None = None
+        self._tools: tuple[ToolSpec, ...] | None = None
+        self._changes = 0
+        self._busy = False
+        session.on_tools_changed(self._forget_tools)
+
+    @property
+    def executed(self) -> ExecutedTrajectory:
+        """What has happened so far, with the tables behind the handles."""
+        return ExecutedTrajectory(trajectory=self.trajectory, tables=tuple(self._tables))
+
+    @property
+    def unsaved(self) -> tuple[Step, ...]:
+        """Steps that happened and that the store does not hold yet."""
+        return self.trajectory.steps[self._kept :] if self.store is not None else ()
+
+    @property
+    def finished(self) -> bool:
+        return self.trajectory.finished
+
+    async def tools(self) -> tuple[ToolSpec, ...]:
+        """What the session offers now; asked again only after the session said that it changed."""
+        while self._tools is None:
+            changes = self._changes
+            listed = tuple(await self.session.list_tools())
+            if changes == self._changes:
+                self._tools = listed
+        return self._tools
+
+    async def propose(self) -> Proposal | None:
+        """What the next step is going to be, checks made, nothing run; None when the trajectory is finished.
+
+        Asking twice gives the same proposal: the driver is asked once a step.
+        """
+        if self.finished:
+            return None
+        if self.proposal is None:
+            with self._at_work():
+                await self._propose()
+        return self.proposal
+
+    async def replace(self, decision: Decision, actor: Actor) -> Proposal:
+        """Put another decision in the place of the one proposed, and check that."""
+        with self._at_work():
+            await self._check(actor, decision)
+        assert self.proposal is not None
+        return self.proposal
+
+    def withdraw(self) -> None:
+        """Forget what is proposed; the driver is asked again next time."""
+        self.proposal = None
+        self.state = "finished" if self.finished else "idle"
+
+    async def advance(self) -> Step | None:
+        """Take one step. None when the trajectory is finished, or when a blocking check stops it (``pause``)."""
+        if self.finished:
+            return None
+        with self._at_work():
+            self.pause = None
+            if self.proposal is None:
+                await self._propose()
+            proposal = self.proposal
+            assert proposal is not None
+            if proposal is not self._passed and (reason := self._blocked(proposal)) is not None:
+                self._stop(Pause(number=self._number, before=True, reason=reason), proposal)
+                return None
+            return await self._carry_out(proposal)
+
+    async def resume(self) -> Pause | None:
+        """Go on to the next breakpoint or to the end; None at the end.
+
+        A breakpoint that stops before a call leaves the proposal in place; the next ``advance`` or ``resume`` runs it.
+        """
+        while not self.finished:
+            proposal = await self.propose()
+            assert proposal is not None
+            if proposal is not self._passed:
+                reason = self._blocked(proposal) or hit_before(
+                    self.breakpoints, self.trajectory, self._upcoming(proposal), self.reference, await self.tools()
+                )
+                if reason:
+                    return self._stop(Pause(number=self._number, before=True, reason=reason), proposal)
+                self._passed = proposal
+            if await self.advance() is None:
+                return self.pause
+            reason = hit_after(self.breakpoints, self.trajectory, self.reference, await self.tools())
+            if reason:
+                return self._stop(Pause(number=len(self.trajectory.steps), before=False, reason=reason), None)
+        return None
+
+    async def run(self) -> ExecutedTrajectory:
+        """Take all steps to the end; breakpoints and blocking checks do not stop it."""
+        while not self.finished:
+            self._passed = await self.propose()
+            await self.advance()
+        await self.flush()
+        return self.executed
+
+    async def flush(self) -> None:
+        """Offer the store what it does not hold yet."""
+        if self.store is None or self._kept == len(self.trajectory.steps):
+            return
+        start = self._kept
+        steps = self.trajectory.steps[start:]
+        try:
+            await self.store.append(start, steps)
+        except StoreError as error:
+            self._tell("unsaved", steps[-1].actor, step=steps[-1], detail=str(error))
+        else:
+            self._kept = start + len(steps)
+
+    @property
+    def _number(self) -> int:
+        return len(self.trajectory.steps) + 1
+
+    def _at_work(self) -> _AtWork:
+        return _AtWork(self)
+
+    def _forget_tools(self) -> None:
+        self._changes += 1
+        self._tools = None
+
+    def _blocked(self, proposal: Proposal) -> str | None:
+        """Why a check that was asked to block stops this proposal, or None."""
+        for check in proposal.checks:
+            if check.name in self.blocking and check.outcome == "violation":
+                return check.reason
+        return None
+
+    def _upcoming(self, proposal: Proposal) -> Step:
+        return Step(
+            actor=proposal.actor,
+            decision=proposal.decision,
+            executed_arguments=proposal.arguments,
+            checks=proposal.checks,
+            opening=self._opens(proposal),
+        )
+
+    def _opens(self, proposal: Proposal) -> bool:
+        return (
+            self.opening is not None
+            and isinstance(proposal.decision, CallTool)
+            and same_call(proposal.decision.call, self.opening)
+            and all(step.opening for step in self.trajectory.steps)
+        )
+
+    def _stop(self, pause: Pause, proposal: Proposal | None) -> Pause:
+        self.pause = pause
+        self._passed = proposal
+        actor = proposal.actor if proposal is not None else self.trajectory.steps[-1].actor
+        self._tell("paused", actor, decision=proposal.decision if proposal else None, detail=pause.reason)
+        return pause
+
+    def _tell(
+        self,
+        moment: Moment,
+        actor: Actor,
+        *,
+        decision: Decision | None = None,
+        checks: tuple[Check, ...] = (),
+        step: Step | None = None,
+        detail: str = "",
+    ) -> None:
+        number = len(self.trajectory.steps) if step is not None else self._number
+        event = StepEvent(
+            moment=moment, number=number, actor=actor, decision=decision, checks=checks, step=step, detail=detail
+        )
+        for listener in self.listeners:
+            listener(event)
+
+    async def _propose(self) -> None:
+        if self.opening is not None and not self.trajectory.steps and not self._driver_opens():
+            await self._check("stepper", CallTool(call=self.opening))
+            return
+        tools = await self.tools()
+        decision = await self.driver.next(self.trajectory, tools)
+        await self._check(self.driver.actor, decision)
+
+    def _driver_opens(self) -> bool:
+        first: ToolCall | None = getattr(self.driver, "first_call", None)
+        return self.opening is not None and first is not None and same_call(first, self.opening)
+
+    async def _check(self, actor: Actor, decision: Decision) -> None:
+        self.state = "proposed"
+        self._tell("proposed", actor, decision=decision)
+        checks: tuple[Check, ...] = ()
+        arguments: Mapping[str, Json] | None = None
+        if isinstance(decision, CallTool):
+            call = decision.call
+            if self.coerce and call.raw_arguments is None and actor != "stepper":
+                arguments = self._coerced(call, await self.tools())
+            if self.checks and actor != "stepper":
+                checks = await self._made_checks(call)
+        self.proposal = Proposal(actor=actor, decision=decision, checks=checks, arguments=arguments)
+        self.state = "checked"
+        self._tell("checked", actor, decision=decision, checks=checks)
+
+    def _coerced(self, call: ToolCall, tools: Sequence[ToolSpec]) -> Mapping[str, Json] | None:
+        from toolenv.schema import coerce
+
+        spec = tool_named(tools, call.name)
+        if spec is None:
+            return None
+        arguments, changed = coerce(spec, call.arguments)
+        return arguments if changed else None
+
+    async def _made_checks(self, call: ToolCall) -> tuple[Check, ...]:
+        tools = await self.tools()
+        trajectory = self.trajectory
+
+        def made() -> tuple[Check, ...]:
+            return tuple(check(trajectory, call, tools) for check in self.checks)
+
+        return await asyncio.to_thread(made) if self.offload else made()
+
+    async def _carry_out(self, proposal: Proposal) -> Step:
+        result: ToolResult | None = None
+        table: TableView | None = None
+        if isinstance(proposal.decision, CallTool):
+            self.state = "running"
+            self._tell("running", proposal.actor, decision=proposal.decision, checks=proposal.checks)
+            started = time.perf_counter()
+            try:
+                result, table = await self._call(proposal.decision.call, proposal.arguments)
+            except asyncio.CancelledError:
+                elapsed = time.perf_counter() - started
+                detail = f"{self._named(proposal)} was cancelled after {elapsed:.1f} s; it gave no answer."
+                self._tell("cancelled", proposal.actor, decision=proposal.decision, detail=detail)
+                if self.on_failure == "record":
+                    await self._append(proposal, no_answer(detail, "cancelled", elapsed), None)
+                else:
+                    self.withdraw()
+                raise
+            except EnvironmentFailure as error:
+                self._tell("failed", proposal.actor, decision=proposal.decision, detail=str(error))
+                if self.on_failure == "raise":
+                    self.withdraw()
+                    raise
+                result = no_answer(str(error), failure_kind(error), time.perf_counter() - started)
+        return await self._append(proposal, result, table)
+
+    def _named(self, proposal: Proposal) -> str:
+        name = proposal.decision.call.name if isinstance(proposal.decision, CallTool) else "the step"
+        return f"Step {self._number}, {name},"
+
+    async def _call(self, call: ToolCall, coerced: Mapping[str, Json] | None) -> tuple[ToolResult, TableView | None]:
+        refusal = refused(call)
+        if refusal is not None:
+            return refusal, None
+        if self._repeats_opening(call):
+            return self.trajectory.steps[0].result or no_answer("", "environment", 0.0), self._tables[0]
+        arguments = call.arguments if coerced is None else coerced
+        where = f"Step {self._number}"
+        return await call_in_time(self.session, call.name, arguments, deadline_s=self.deadline_s, where=where)
+
+    def _repeats_opening(self, call: ToolCall) -> bool:
+        """Whether a driver's first call is the one that has just opened the session.
+
+        It is answered with what the opening gave, so that the trajectory is the same as when it is played back, where
+        that call is the opening itself.
+        """
+        return (
+            self.opening is not None
+            and same_call(call, self.opening)
+            and len(self.trajectory.steps) == 1
+            and self.trajectory.steps[0].actor == "stepper"
+        )
+
+    async def _append(self, proposal: Proposal, result: ToolResult | None, table: TableView | None) -> Step:
+        """Make the step part of the trajectory. From here on a cancellation may interrupt the wait, never the step."""
+        step = msgspec.structs.replace(self._upcoming(proposal), result=result)
+        self.trajectory = self.trajectory.appended(step)
+        self._tables.append(table)
+        self.proposal = None
+        self._passed = None
+        interrupted: asyncio.CancelledError | None = None
+        if self.commit == "step" or self.finished:
+            keeping = asyncio.ensure_future(self.flush())
+            while not keeping.done():
+                try:
+                    await asyncio.shield(keeping)
+                except asyncio.CancelledError as error:
+                    interrupted = error
+            keeping.result()
+        self.state = "finished" if self.finished else "observed"
+        self._tell("observed", step.actor, decision=step.decision, checks=step.checks, step=step)
+        if self.finished:
+            self._tell("finished", step.actor, decision=step.decision, step=step)
+        if interrupted is not None:
+            raise interrupted
+        return step
+
+
+class _AtWork:
+    """Guards against two steps at once, and puts the state back when a step does not come about."""
+
+    def __init__(self, stepper: Stepper) -> None:
+        self.stepper = stepper
+
+    def __enter__(self) -> None:
+        if self.stepper._busy:
+            raise RuntimeError("a stepper takes one step at a time")
+        self.stepper._busy = True
+
+    def __exit__(self, *_: object) -> None:
+        self.stepper._busy = False
+        if self.stepper.state in ("proposed", "running"):
+            self.stepper.state = "idle" if self.stepper.proposal is None else "checked"
