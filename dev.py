@@ -67,7 +67,7 @@ def test(arguments: list[str]) -> int:
 
 
 def main() -> int:
-    if sys.version_info < (3, 11):
+    if sys.version_info < (3, 11):  # noqa: UP036 -- it runs before anything is installed
         say(f"Python 3.11 or newer is needed, this is {sys.version.split()[0]}: run it with python3.11")
         return 2
     commands = {"try": try_it, "test": test}
