@@ -1,0 +1,158 @@
+"""What a response establishes (contract, "Facts").
+
+Values printed in its text are facts; structure, key names and handle names are not. A peek shows cells and the number
+of rows. An empty result is a fact of its own. A retrieved passage is one fact, its text. The table behind a handle
+gives facts besides, which are compared lazily (``sessions.dataflow.tables``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sessions.dataflow.calls import MadeCall
+from toolenv.environment import TableView
+from toolenv.model import Json, Source
+from toolenv.values import Atom, Key, atoms, decode, key, normal_text
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseFacts:
+    """The facts of one successful response.
+
+    ``printed`` maps the key of each printed value to the value as printed, in document order. ``lengths`` are the
+    numbers of items of its lists and of rows of its peek. ``passages`` are retrieved texts as printed. ``lists`` are
+    its lists of numbers, from which sums and extremes follow.
+    """
+
+    printed: Mapping[Key, Atom]
+    passages: tuple[str, ...] = ()
+    empty: bool = False
+    lengths: tuple[int, ...] = ()
+    lists: tuple[tuple[int | float, ...], ...] = ()
+    records: int | None = None
+    table: TableView | None = None
+    structure: frozenset[str] = frozenset()
+
+    @property
+    def passage_keys(self) -> tuple[str, ...]:
+        return tuple(normal_text(passage) for passage in self.passages)
+
+
+def facts_of(made: MadeCall) -> ResponseFacts | None:
+    """The facts of a call's response; None for a call that failed."""
+    if made.failed:
+        return None
+    return response_facts(made.text, made.source, made.table)
+
+
+def response_facts(text: str, source: Source, table: TableView | None = None) -> ResponseFacts:
+    """The facts of a successful response text; ``source`` tells a retriever's envelope from an endpoint's fields."""
+    value = decode(text)
+    if source == "RAG":
+        return _retrieved(value)
+    if _is_peek(value):
+        return _peeked(value, table)
+    printed = _printed(atoms(value))
+    empty = not printed if isinstance(value, dict | list) else isinstance(value, str) and not value.strip()
+    return ResponseFacts(
+        printed={} if empty else printed,
+        empty=empty,
+        lengths=tuple(len(items) for items in _lists(value)),
+        lists=tuple(numbers for items in _lists(value) for numbers in _number_lists(items)),
+        table=table,
+        structure=frozenset(_names(value)),
+    )
+
+
+def _printed(values: Iterator[Atom]) -> dict[Key, Atom]:
+    printed: dict[Key, Atom] = {}
+    for value in values:
+        printed.setdefault(key(value), value)
+    return printed
+
+
+def _is_peek(value: Json) -> bool:
+    return isinstance(value, dict) and "num_records" in value and isinstance(value.get("key_details"), list)
+
+
+def _peeked(peek: Mapping[str, Json], table: TableView | None) -> ResponseFacts:
+    details = [part for part in peek["key_details"] if isinstance(part, dict)]
+    cells = [cell for part in details for cell in atoms(part.get("first_3_values") or [])]
+    number = peek["num_records"]
+    records = number if isinstance(number, int) and not isinstance(number, bool) else None
+    printed = _printed(iter([*atoms(number), *cells]))
+    names = frozenset(name for part in details if isinstance(name := part.get("name"), str))
+    return ResponseFacts(
+        printed=printed,
+        empty=records == 0,
+        lengths=() if records is None else (records,),
+        records=records,
+        table=table,
+        structure=names,
+    )
+
+
+def _retrieved(value: Json) -> ResponseFacts:
+    passages = tuple(_passages(value))
+    return ResponseFacts(printed={}, passages=passages, empty=not passages)
+
+
+def _passages(value: Json) -> Iterator[str]:
+    """The texts of an envelope, in order: of objects that have ``text``, else of bare lists and texts."""
+    if isinstance(value, dict):
+        text = value.get("text")
+        if isinstance(text, str):
+            if text.strip():
+                yield text
+            return
+        for item in value.values():
+            if isinstance(item, dict | list):
+                yield from _passages(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _passages(item)
+    elif isinstance(value, str) and value.strip():
+        yield value
+
+
+def _lists(value: Json) -> Iterator[list[Json]]:
+    if isinstance(value, list):
+        yield value
+        for item in value:
+            yield from _lists(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _lists(item)
+
+
+def _number_lists(items: list[Json]) -> Iterator[tuple[int | float, ...]]:
+    """The numbers of a flat list, and of each field of a list of objects or rows."""
+    if items and all(isinstance(item, dict) for item in items):
+        names = dict.fromkeys(name for item in items for name in item)
+        columns: list[list[Json]] = [[item.get(name) for item in items] for name in names]
+    elif items and all(isinstance(item, list) for item in items):
+        columns = [list(column) for column in zip(*items, strict=False)]
+    else:
+        columns = [items]
+    for column in columns:
+        numbers = tuple(number for number in map(_number, column) if number is not None)
+        if numbers:
+            yield numbers
+
+
+def _number(value: Json) -> int | float | None:
+    if value is None or isinstance(value, dict | list):
+        return None
+    found = key(value)
+    return found if isinstance(found, int | float) else None
+
+
+def _names(value: Json) -> Iterator[str]:
+    if isinstance(value, dict):
+        for name, item in value.items():
+            yield name
+            yield from _names(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _names(item)

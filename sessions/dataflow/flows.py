@@ -1,0 +1,174 @@
+"""Where values go: from responses into later arguments and into the answer; the hop structure as a DAG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sessions.dataflow.calls import MadeCall, MadeCalls
+from sessions.dataflow.facts import ResponseFacts, facts_of
+from toolenv.model import Json, Source
+from toolenv.values import Atom, Key, ValueIndex, atoms, key, keys_equal, normal_text, numbers_in, occurs, text_occurs
+
+ANSWER = 0
+"""The number of the answer as the target of a flow."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """A value (or a table, by its handle) of response ``source`` that is written in call ``target`` (0: the answer)."""
+
+    source: int
+    target: int
+    kind: Literal["value", "handle"]
+    value: Atom
+    argument: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One node of the hop structure: a scored call."""
+
+    number: int
+    name: str
+    source: Source
+    failed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class HopGraph:
+    """The hop structure of one side: hops in order of their calls and the flows between them."""
+
+    hops: tuple[Hop, ...]
+    flows: tuple[Flow, ...]
+
+    def inputs(self, number: int) -> tuple[Flow, ...]:
+        """What flows into a hop (0: into the answer)."""
+        return tuple(flow for flow in self.flows if flow.target == number)
+
+    @property
+    def chain(self) -> str:
+        """The sources in order, as ``API --> RAG --> API``."""
+        return " --> ".join(hop.source for hop in self.hops)
+
+
+def written_atoms(made: MadeCall) -> Iterator[tuple[str, Atom]]:
+    """The argument values of a call that can carry a value of an earlier response, with the argument's name.
+
+    Of a retriever call only its texts: how many passages it wants says nothing about where a value came from.
+    """
+    for name, value in made.arguments.items():
+        for atom in atoms(value):
+            if atom is None or isinstance(atom, bool) or (made.source == "RAG" and not isinstance(atom, str)):
+                continue
+            yield name, atom
+
+
+class Written:
+    """Values that were written (in arguments, in an answer), ready to be asked whether another value stands in them.
+
+    A value stands in a written one when it equals it or is a whole token of its text. A single letter or sign counts
+    only by itself, for in running text it may be anything.
+    """
+
+    __slots__ = ("_exact", "_numbers", "_texts")
+
+    def __init__(self, written: Iterable[Atom]) -> None:
+        self._exact = ValueIndex()
+        self._numbers = ValueIndex()
+        self._texts: list[str] = []
+        for atom in written:
+            self._exact.add(key(atom))
+            if isinstance(atom, str):
+                self._texts.append(normal_text(atom))
+                self._numbers.update(number for _, _, number in numbers_in(atom))
+
+    def __contains__(self, wanted: Key) -> bool:
+        if wanted in self._exact:
+            return True
+        if isinstance(wanted, str):
+            return len(wanted) > 1 and any(text_occurs(wanted, text) for text in self._texts)
+        return wanted is not None and wanted in self._numbers
+
+
+def handles_of(calls: MadeCalls) -> Iterator[tuple[MadeCall, Mapping[str, MadeCall]]]:
+    """Each call with the handles known before it and the calls that made them (the latest of one name counts)."""
+    known: dict[str, MadeCall] = {}
+    every = (calls.opening, *calls.calls) if calls.opening is not None else calls.calls
+    for made in every:
+        yield made, dict(known)
+        if made.result is not None and made.result.handle and not made.failed:
+            known[made.result.handle] = made
+
+
+def hop_graph(calls: MadeCalls, answer: Json, facts: Mapping[int, ResponseFacts | None] | None = None) -> HopGraph:
+    """The hop structure of one side. ``facts`` are by call number where they are known already."""
+    known = {made.number: facts_of(made) for made in calls.scored} if facts is None else facts
+    flows: list[Flow] = []
+    scored = calls.scored
+    numbers = {made.number for made in scored}
+    for made, handles in handles_of(calls):
+        if made.number not in numbers:
+            continue
+        flows.extend(_handle_flows(made, handles))
+        earlier = [other for other in scored if other.number < made.number]
+        flows.extend(_value_flows(list(written_atoms(made)), made.number, earlier, known, handles))
+    flows.extend(_value_flows([("", atom) for atom in atoms(answer)], ANSWER, scored, known, {}))
+    hops = tuple(Hop(number=m.number, name=m.call.name, source=m.source, failed=m.failed) for m in scored)
+    return HopGraph(hops=hops, flows=tuple(flows))
+
+
+def _handle_flows(made: MadeCall, handles: Mapping[str, MadeCall]) -> Iterator[Flow]:
+    for name, atom in written_atoms(made):
+        maker = handles.get(atom) if isinstance(atom, str) else None
+        if maker is not None and maker.number:
+            yield Flow(source=maker.number, target=made.number, kind="handle", value=atom, argument=name)
+
+
+def _value_flows(
+    written: Sequence[tuple[str, Atom]],
+    target: int,
+    earlier: Sequence[MadeCall],
+    facts: Mapping[int, ResponseFacts | None],
+    handles: Mapping[str, MadeCall],
+) -> Iterator[Flow]:
+    """One flow for each value and argument, from the first response that shows the value."""
+    seen: set[tuple[str, Key]] = set()
+    for made in earlier:
+        found = facts.get(made.number)
+        if found is None:
+            continue
+        for name, atom in written:
+            if isinstance(atom, str) and atom in handles:
+                continue
+            for wanted, shown in _carried(found, atom):
+                if (name, wanted) not in seen:
+                    seen.add((name, wanted))
+                    yield Flow(
+                        source=made.number, target=target, kind="value", value=shown, argument=name if target else None
+                    )
+
+
+def _carried(found: ResponseFacts, atom: Atom) -> Iterator[tuple[Key, Atom]]:
+    """The values of a response that are written in ``atom``: printed values, or ``atom`` itself in a passage."""
+    if found.passages:
+        if stands_in_passages(atom, found):
+            yield key(atom), atom
+        return
+    whole = key(atom)
+    if whole in found.printed:
+        yield whole, found.printed[whole]
+        return
+    if isinstance(atom, str):
+        written = Written((atom,))
+        yield from ((wanted, shown) for wanted, shown in found.printed.items() if wanted in written)
+    elif isinstance(atom, float) or isinstance(whole, float):
+        near = next((k for k in found.printed if keys_equal(k, whole)), None)
+        if near is not None:
+            yield near, found.printed[near]
+
+
+def stands_in_passages(atom: Atom, found: ResponseFacts) -> bool:
+    """Whether a value stands in a retrieved passage as a whole token."""
+    return any(occurs(atom, passage) for passage in found.passages)

@@ -1,0 +1,212 @@
+"""Argument provenance: where each value of a call was first seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from sessions.dataflow.calls import OLD_OPENING_TOOL, OPENING_TOOL
+from sessions.dataflow.facts import ResponseFacts, response_facts
+from sessions.dataflow.truth import quoted
+from sessions.trajectory import CallTool, Step, Trajectory
+from toolenv.model import Instance, Json, ToolCall, ToolSpec
+from toolenv.policy import source_of
+from toolenv.schema import arguments_of
+from toolenv.values import Atom, ValueIndex, atoms, key, keys_equal, normal_text, occurs
+
+Seen = Literal["query", "context", "policy", "response", "handle", "schema", "nowhere"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentOrigin:
+    """Where one argument value was first seen.
+
+    ``step`` is the number of the call for ``response`` and ``handle`` (0: the opening), ``turn`` the id of the
+    context turn for ``context``. ``schema`` are values that nobody has to see: defaults, members of an enumeration,
+    switches. ``nowhere`` is an ungrounded value.
+    """
+
+    argument: str
+    value: Atom
+    seen: Seen
+    step: int | None = None
+    turn: int | None = None
+
+    @property
+    def text(self) -> str:
+        match self.seen:
+            case "query":
+                return "from the query"
+            case "context":
+                return f"from turn {self.turn} of the dialogue"
+            case "policy":
+                return "from the policy"
+            case "response":
+                return "from the opening" if self.step == 0 else f"from the response of step {self.step}"
+            case "handle":
+                return "the table that the opening made" if self.step == 0 else f"the table that step {self.step} made"
+            case "schema":
+                return "a value that the tool's schema names"
+            case _:
+                return "seen nowhere before"
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """One earlier call: its number, the facts of its response, and the handle that it made."""
+
+    number: int
+    facts: ResponseFacts
+    handle: str | None
+    values: ValueIndex
+    text: str
+
+
+def origins(trajectory: Trajectory, call: ToolCall, tools: Sequence[ToolSpec] = ()) -> tuple[ArgumentOrigin, ...]:
+    """The origin of each argument value of ``call``, proposed at the end of ``trajectory``.
+
+    One entry a scalar; a retriever's question (or any text of several words) that is not found as a whole is looked up
+    as a question in the agent's own words: it has an origin when a name, number or quoted part of it has one.
+    """
+    return tuple(_origins(trajectory.instance, list(_past(trajectory.steps)), call, tools))
+
+
+def origins_by_step(trajectory: Trajectory, tools: Sequence[ToolSpec] = ()) -> dict[int, tuple[ArgumentOrigin, ...]]:
+    """Position of a call step -> the origins of its argument values."""
+    past: list[_Past] = []
+    found: dict[int, tuple[ArgumentOrigin, ...]] = {}
+    made = _past(trajectory.steps)
+    upcoming = next(made, None)
+    number = 0
+    for index, step in enumerate(trajectory.steps):
+        if not isinstance(step.decision, CallTool):
+            continue
+        number += not step.opening
+        found[index] = tuple(_origins(trajectory.instance, past, step.decision.call, tools))
+        if _answered(step):
+            if upcoming is not None:
+                past.append(upcoming)
+            upcoming = next(made, None)
+    return found
+
+
+def ungrounded(trajectory: Trajectory, call: ToolCall, tools: Sequence[ToolSpec] = ()) -> tuple[str, ...]:
+    """``name = value`` for each argument value of a proposed call that was seen nowhere."""
+    return tuple(
+        f"{origin.argument} = {quoted(origin.value)}"
+        for origin in origins(trajectory, call, tools)
+        if origin.seen == "nowhere"
+    )
+
+
+def _answered(step: Step) -> bool:
+    return step.result is not None and not (step.result.failed or step.result.is_error)
+
+
+def _past(steps: Sequence[Step]) -> Iterator[_Past]:
+    number = 0
+    for step in steps:
+        if not isinstance(step.decision, CallTool):
+            continue
+        number += not step.opening
+        result = step.result
+        if result is None or not _answered(step):
+            continue
+        facts = response_facts(result.text, source_of(step.decision.call.name))
+        yield _Past(
+            number=0 if step.opening else number,
+            facts=facts,
+            handle=result.handle,
+            values=ValueIndex((*facts.printed, *facts.lengths)),
+            text=result.text,
+        )
+
+
+def _origins(
+    instance: Instance, past: Sequence[_Past], call: ToolCall, tools: Sequence[ToolSpec]
+) -> Iterator[ArgumentOrigin]:
+    spec = next((tool for tool in tools if tool.name == call.name), None)
+    exempt = {name: _named_by_schema(spec, name) for name in call.arguments}
+    opens = call.name in (OPENING_TOOL, OLD_OPENING_TOOL)
+    for name, value in call.arguments.items():
+        for atom in atoms(value):
+            if (
+                opens
+                or atom is None
+                or isinstance(atom, bool)
+                or any(_same_value(atom, known) for known in exempt[name])
+            ):
+                yield ArgumentOrigin(argument=name, value=atom, seen="schema")
+            else:
+                yield _origin(instance, past, name, atom)
+
+
+def _origin(instance: Instance, past: Sequence[_Past], name: str, atom: Atom) -> ArgumentOrigin:
+    """The first place where a value was seen, in the order in which an agent came to see it."""
+    maker = next((made.number for made in reversed(past) if made.handle is not None and made.handle == atom), None)
+    if maker is not None:
+        return ArgumentOrigin(argument=name, value=atom, seen="handle", step=maker)
+    for turn in instance.turns[:-1]:
+        if _in_text(atom, turn.query) or any(_matches(atom, part) for part in atoms(turn.answer)):
+            return ArgumentOrigin(argument=name, value=atom, seen="context", turn=turn.turn_id)
+    if _in_text(atom, instance.query):
+        return ArgumentOrigin(argument=name, value=atom, seen="query")
+    if instance.policy and _in_text(atom, instance.policy):
+        return ArgumentOrigin(argument=name, value=atom, seen="policy")
+    for made in past:
+        if _in_response(atom, made):
+            return ArgumentOrigin(argument=name, value=atom, seen="response", step=made.number)
+    if isinstance(atom, str) and len(atom.split()) > 2:
+        parts = [_origin(instance, past, name, word) for word in _telling_words(atom)]
+        seen = next((part for part in parts if part.seen != "nowhere"), None)
+        if seen is not None:
+            return ArgumentOrigin(argument=name, value=atom, seen=seen.seen, step=seen.step, turn=seen.turn)
+    return ArgumentOrigin(argument=name, value=atom, seen="nowhere")
+
+
+def _telling_words(text: str) -> list[str]:
+    """The words of a text that name something: long ones, capitalised ones and numbers."""
+    words = [word.strip(".,;:?!\"'()[]") for word in text.split()]
+    return [word for word in words if len(word) > 3 or any(c.isdigit() for c in word) or word[:1].isupper()]
+
+
+def _in_text(atom: Atom, text: str) -> bool:
+    if isinstance(atom, str) and len(atom.strip()) == 1 and not atom.strip().isalnum():
+        return atom.strip() in text
+    return occurs(atom, text)
+
+
+def _matches(atom: Atom, part: Atom) -> bool:
+    return keys_equal(key(atom), key(part)) or (isinstance(part, str) and _in_text(atom, part))
+
+
+def _in_response(atom: Atom, made: _Past) -> bool:
+    if key(atom) in made.values or (isinstance(atom, str) and atom in made.facts.structure):
+        return True
+    if not isinstance(atom, str):
+        return any(occurs(atom, passage) for passage in made.facts.passages)
+    return len(normal_text(atom)) > 1 and occurs(atom, made.text)
+
+
+def _named_by_schema(spec: ToolSpec | None, name: str) -> tuple[Json, ...]:
+    """The values of an argument that the schema itself names."""
+    if spec is None:
+        return ()
+    defaults = arguments_of(spec).defaults
+    named: list[Json] = [defaults[name]] if name in defaults else []
+    properties = spec.input_schema.get("properties")
+    part = properties.get(name) if isinstance(properties, Mapping) else None
+    if isinstance(part, Mapping):
+        named.extend(part["enum"] if isinstance(part.get("enum"), list) else ())
+        reference = part.get("$ref")
+        definitions = spec.input_schema.get("$defs")
+        if isinstance(reference, str) and isinstance(definitions, Mapping):
+            target = definitions.get(reference.rpartition("/")[2])
+            if isinstance(target, Mapping) and isinstance(target.get("enum"), list):
+                named.extend(target["enum"])
+    return tuple(named)
+
+
+def _same_value(atom: Atom, known: Json) -> bool:
+    return not isinstance(known, dict | list) and keys_equal(key(atom), key(known))
