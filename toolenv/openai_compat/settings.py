@@ -1,0 +1,118 @@
+"""What must be known of an endpoint before it is asked: address, key, limits, patience, price and dialect."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from toolenv.errors import DataError
+from toolenv.model import Value
+
+PLACEHOLDER_KEY = "no-key"
+"""Sent where no key is set: local servers want the header but not its content."""
+
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+
+Purpose = Literal["judge", "agent", "embeddings"]
+
+_KEY_VARIABLES: Mapping[Purpose, tuple[str, ...]] = {
+    "judge": ("VAKRA_TUI_JUDGE_API_KEY", "OPENAI_API_KEY"),
+    "agent": ("VAKRA_TUI_AGENT_API_KEY", "OPENAI_API_KEY"),
+    "embeddings": ("VAKRA_TUI_AGENT_API_KEY", "OPENAI_API_KEY"),
+}
+
+
+class RetryPolicy(Value, frozen=True):
+    """How patient a request is. All times in seconds.
+
+    Rate limits and server errors are tried again for ``window_s`` (a minute of 429 is outlived), dropped connections,
+    time-outs and unreadable bodies only ``short_attempts`` times. A wait that the server asks for and that is longer
+    than ``longest_wait_s`` ends the request instead.
+    """
+
+    max_attempts: int = 12
+    short_attempts: int = 3
+    window_s: float = 150.0
+    first_wait_s: float = 0.5
+    longest_backoff_s: float = 20.0
+    longest_wait_s: float = 90.0
+
+
+class Prices(Value, frozen=True):
+    """Price of a million tokens, in the currency in which the cap on cost is given."""
+
+    input_per_million: float
+    output_per_million: float
+
+
+class Budget(Value, frozen=True):
+    """Caps on what may be spent; None is no cap."""
+
+    max_tokens: int | None = None
+    max_cost: float | None = None
+
+
+class Dialect(Value, frozen=True):
+    """Where an endpoint differs from the reference.
+
+    ``token_limit`` names the parameter that limits a reply (``auto`` finds out). ``system_role`` is the role under
+    which instructions are sent; ``user`` sends them as a user message. ``omit`` are parameters that are
+    never sent; ``extra_body`` is added to every chat request as it stands. ``max_tools`` is how many tools one
+    request may offer.
+    """
+
+    token_limit: Literal["auto", "max_tokens", "max_completion_tokens", "none"] = "auto"
+    system_role: Literal["system", "developer", "user"] = "system"
+    omit: frozenset[str] = frozenset()
+    extra_body: Mapping[str, Any] = {}
+    max_tools: int = 128
+
+
+class EndpointSettings(Value, frozen=True):
+    """One endpoint and one model of it.
+
+    ``concurrency`` bounds the requests in flight; ``timeout_s`` bounds one attempt from sending to the last byte.
+    """
+
+    model: str
+    base_url: str = DEFAULT_BASE_URL
+    api_key: str = PLACEHOLDER_KEY
+    concurrency: int = 8
+    timeout_s: float = 120.0
+    retries: RetryPolicy = RetryPolicy()
+    budget: Budget = Budget()
+    prices: Prices | None = None
+    dialect: Dialect = Dialect()
+
+    def __repr__(self) -> str:
+        return f"EndpointSettings(model={self.model!r}, base_url={self.base_url!r}, api_key=***)"
+
+
+def key_from_environment(purpose: Purpose, environment: Mapping[str, str] | None = None) -> str:
+    """The key for a purpose: its own variable, then ``OPENAI_API_KEY``, else a placeholder."""
+    variables = os.environ if environment is None else environment
+    for name in _KEY_VARIABLES[purpose]:
+        key = variables.get(name, "").strip()
+        if key:
+            return key
+    return PLACEHOLDER_KEY
+
+
+def prices_from_environment(purpose: Purpose, environment: Mapping[str, str] | None = None) -> Prices | None:
+    """Prices set as ``VAKRA_TUI_<PURPOSE>_PRICES=<input>/<output>`` a million tokens, or None where they are not set.
+
+    Raises ``DataError`` for a value of another form.
+    """
+    variables = os.environ if environment is None else environment
+    name = f"VAKRA_TUI_{purpose.upper()}_PRICES"
+    text = variables.get(name, "").strip()
+    if not text:
+        return None
+    try:
+        given, made = (float(part) for part in text.split("/"))
+    except ValueError:
+        raise DataError(f"{name} is {text!r}; write it as INPUT/OUTPUT, for example 2.5/10.") from None
+    if not (0 <= given < 1e6 and 0 <= made < 1e6):
+        raise DataError(f"{name} is {text!r}; prices are numbers from 0 to a million.")
+    return Prices(input_per_million=given, output_per_million=made)
