@@ -149,3 +149,15 @@ async def test_a_prediction_that_broke_off_gives_up_with_the_runners_error() -> 
     done = await execute(make_instance(), RecordingDriver(broken), CountingEnvironment())
     assert done.trajectory.steps[-1].decision == GiveUp(reason="rate limit")
     assert done.trajectory.answer is None
+
+
+async def test_labels_of_the_older_style_are_the_handles_of_this_very_session() -> None:
+    calls = (
+        ToolCall(name="initialize_active_data", arguments={}, label="starting_table_var"),
+        ToolCall(name="make_table", arguments={"size": 5}, label="FILTERED_DF_0"),
+        ToolCall(name="total", arguments={"handle": "$FILTERED_DF_0.data_path$"}, label="AGG_0"),
+        ToolCall(name="total", arguments={"handle": "$starting_table_var.data_path$"}),
+    )
+    instance = with_truth(make_instance(1), *calls)
+    done = await execute(instance, GroundTruthDriver(instance), CountingEnvironment())
+    assert [step.result.text for step in done.trajectory.steps[2:4] if step.result] == ["10", "3"]
