@@ -26,7 +26,7 @@ def _topic_by_domain() -> Mapping[str, str]:
 
 
 @cache
-def topics() -> tuple[str, ...]:
+def topic_groups() -> tuple[str, ...]:
     """The names of all known topic groups, longest first (names contain commas, so the longest must be tried first)."""
     return tuple(sorted(_facts()["topics"], key=lambda name: (-len(name), name)))
 

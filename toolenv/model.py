@@ -108,7 +108,8 @@ class Instance(Value, frozen=True):
     """One task of the benchmark.
 
     ``turns`` holds the whole dialogue; the last is the one to answer. ``universe_id`` is set for capability 1.
-    ``ground_truth`` is None for test sets. ``problems`` are sentences about what was odd in the records.
+    ``ground_truth`` is None for test sets. ``topics`` is the dataset's own table of topic groups by domain, where it has
+    one (policies name them). ``problems`` are sentences about what was odd in the records.
     """
 
     uuid: str
@@ -119,6 +120,7 @@ class Instance(Value, frozen=True):
     universe_id: str | None = None
     ground_truth: GroundTruth | None = None
     author_keys: Mapping[str, Json] = {}
+    topics: Mapping[str, str] = {}
     problems: tuple[str, ...] = ()
 
     @property
@@ -130,6 +132,7 @@ class Prediction(Value, frozen=True):
     """One record of a run: the calls and the answer of the evaluated turn.
 
     ``responses`` are those found in the file, shown but never trusted. ``status`` and ``error`` are the runner's.
+    ``turns`` is the number of output turns in the record, of which exactly one is due.
     """
 
     uuid: str
@@ -139,6 +142,7 @@ class Prediction(Value, frozen=True):
     calls: tuple[ToolCall, ...]
     capability: int | None = None
     turn_id: int = 0
+    turns: int = 1
     status: str = "success"
     error: str = ""
     duration_s: float = 0.0

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
-from functools import cache, lru_cache
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final, Literal
 
-from toolenv.domains import topic_of, topics
-from toolenv.model import Json, Source, ToolCall, Value
+from toolenv.domains import topic_groups, topic_of
+from toolenv.model import Instance, Json, Source, ToolCall, Value
 
 PolicyKind = Literal["none", "only_documents", "no_documents", "documents_first", "other_first", "unknown"]
 Applicability = Literal["applies", "does_not_apply", "unknown", "none"]
@@ -101,9 +101,26 @@ def _plain(text: str) -> str:
     return " ".join(folded.split())
 
 
+def parse(text: str, topics: Mapping[str, str] | None = None) -> Policy:
+    """Understand a policy text. Never raises: what it does not know is reported in the result.
+
+    ``topics`` is a dataset's own table (domain -> topic group), known in addition to the published one.
+    """
+    return _parse(text, tuple(sorted(set(topics.values()))) if topics else ())
+
+
+def policy_of(instance: Instance) -> Policy:
+    """The policy of an instance, its dataset's own topic groups included."""
+    return parse(instance.policy, instance.topics)
+
+
+def applicability_of(instance: Instance) -> Applicability:
+    """Whether an instance's policy applies to it, its dataset's own topic groups included."""
+    return applicability(policy_of(instance), instance.domain, instance.topics)
+
+
 @lru_cache(maxsize=4096)
-def parse(text: str) -> Policy:
-    """Understand a policy text. Never raises: what it does not know is reported in the result."""
+def _parse(text: str, own_topics: tuple[str, ...]) -> Policy:
     if len(text) > _LONGEST_TEXT:
         return Policy(text=text, kind="unknown", unrecognised=text)
     rest = _plain(text)
@@ -117,7 +134,7 @@ def parse(text: str) -> Policy:
 
     short = _SHORT_FORM.match(rest)
     if short is not None:
-        known, unknown = _topic_list(short["topics"])
+        known, unknown = _topic_list(short["topics"], own_topics)
         return Policy(
             text=text,
             kind="only_documents",
@@ -139,7 +156,7 @@ def parse(text: str) -> Policy:
     start = _rule_start(scoped)
     if start is None:
         return Policy(text=text, kind="unknown", refusal=refusal, unrecognised=rest)
-    known, unknown = _described_topics(scoped[:start])
+    known, unknown = _described_topics(scoped[:start], own_topics)
     kind, leftover = _rule(scoped[start:].lstrip(" ,;:."))
     return Policy(
         text=text,
@@ -152,15 +169,18 @@ def parse(text: str) -> Policy:
     )
 
 
-def applicability(policy: Policy, domain: str) -> Applicability:
-    """Whether a policy applies to an instance of this domain; unknown where a name or a domain is in no table."""
+def applicability(policy: Policy, domain: str, topics: Mapping[str, str] | None = None) -> Applicability:
+    """Whether a policy applies to an instance of this domain; unknown where a name or a domain is in no table.
+
+    ``topics`` is a dataset's own table, which goes before the published one.
+    """
     if policy.kind == "none":
         return "none"
     if policy.kind == "unknown":
         return "unknown"
     if not policy.scoped:
         return "applies"
-    topic = topic_of(domain)
+    topic = (topics or {}).get(domain) or topic_of(domain)
     if topic is None:
         return "unknown"
     if topic in policy.topics:
@@ -272,17 +292,17 @@ def _rule(rule: str) -> tuple[PolicyKind, str]:
     return kind, " ".join(s for s in sentences if not any(pattern.search(s) for pattern in known))
 
 
-@cache
-def _topic_names() -> tuple[tuple[re.Pattern[str], str], ...]:
+@lru_cache(maxsize=64)
+def _topic_names(own_topics: tuple[str, ...]) -> tuple[tuple[re.Pattern[str], str], ...]:
     """A pattern for each known topic group, longest first; ``&`` may be written ``and``."""
     patterns = []
-    for name in topics():
+    for name in sorted({*topic_groups(), *own_topics}, key=lambda name: (-len(name), name)):
         words = [r"(?:&|and)" if word == "&" else re.escape(word) for word in name.split()]
         patterns.append((re.compile(r"\s+".join(words) + r"(?!\w)", re.IGNORECASE), name))
     return tuple(patterns)
 
 
-def _topic_list(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _topic_list(text: str, own_topics: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(known, unknown) topic groups of a list of names; the longest known names are tried first."""
     known: list[str] = []
     unknown: list[str] = []
@@ -292,7 +312,9 @@ def _topic_list(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     while position < len(text):
         match = None
         if position == 0 or not (text[position - 1].isalnum() and text[position].isalnum()):
-            match = next(((p, n) for p, n in ((p.match(text, position), n) for p, n in _topic_names()) if p), None)
+            match = next(
+                ((p, n) for p, n in ((p.match(text, position), n) for p, n in _topic_names(own_topics)) if p), None
+            )
         joiner = _JOINER.match(text, position)
         if match is not None:
             found, name = match
@@ -319,15 +341,15 @@ def _keep_unknown(words: str, unknown: list[str]) -> None:
         unknown.append(cleaned)
 
 
-def _described_topics(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _described_topics(text: str, own_topics: tuple[str, ...]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(known, unknown) topic groups of "<group>, which is/are about <description>", several joined or one.
 
     A description is not searched for names but for its end: what stands before the next "which is/are about".
     """
     parts = _ABOUT.split(text)
-    known, unknown = (list(names) for names in _topic_list(parts[0]))
+    known, unknown = (list(names) for names in _topic_list(parts[0], own_topics))
     for part in parts[1:-1]:
-        for pattern, name in _topic_names():
+        for pattern, name in _topic_names(own_topics):
             if re.search(rf"(?<!\w){pattern.pattern}\s*$", part, re.IGNORECASE):
                 known.append(name)
                 break

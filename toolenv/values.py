@@ -66,19 +66,28 @@ def number_of(text: str) -> int | float | None:
     return int(token)
 
 
+def number(value: Json) -> int | float | None:
+    """The finite number that a value is or, as a whole token, writes; None for everything else, booleans included."""
+    if isinstance(value, str):
+        return number_of(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return value if isinstance(value, int) or math.isfinite(value) else None
+
+
 @lru_cache(maxsize=65536)
 def _short_text_key(text: str) -> Key:
-    number = number_of(text)
-    return normal_text(text) if number is None else _number_key(number)
+    written = number_of(text)
+    return normal_text(text) if written is None else _number_key(written)
 
 
-def _number_key(number: int | float) -> Key:
-    if isinstance(number, float):
-        if math.isnan(number):
+def _number_key(value: int | float) -> Key:
+    if isinstance(value, float):
+        if math.isnan(value):
             return None
-        if number == 0:
+        if value == 0:
             return 0.0
-    return number
+    return value
 
 
 def key(value: Atom) -> Key:
@@ -168,14 +177,14 @@ class ValueIndex:
             return item
         if not isinstance(item, int | float):
             return None
-        number = _finite(item)
-        if number is None:
+        value = _finite(item)
+        if value is None:
             return None
         if self._numbers is None:
             self._numbers = sorted(k for k in self._keys if isinstance(k, int | float))
-        margin = abs(number) * RELATIVE_TOLERANCE * 1.01
-        low = bisect_left(self._numbers, number - margin)
-        high = bisect_right(self._numbers, number + margin)
+        margin = abs(value) * RELATIVE_TOLERANCE * 1.01
+        low = bisect_left(self._numbers, value - margin)
+        high = bisect_right(self._numbers, value + margin)
         return next((k for k in self._numbers[low:high] if keys_equal(item, k)), None)
 
 
@@ -253,9 +262,9 @@ def numbers_in(text: str) -> Iterator[tuple[int, int, int | float]]:
     """
     lowered = text.replace("\u2212", "-")
     for found in _NUMBER_IN_TEXT.finditer(lowered):
-        number = number_of(found.group())
-        if number is not None:
-            yield found.start(), found.end(), number
+        value = number_of(found.group())
+        if value is not None:
+            yield found.start(), found.end(), value
 
 
 def occurs(value: Atom, text: str) -> bool:
@@ -264,7 +273,7 @@ def occurs(value: Atom, text: str) -> bool:
     if wanted is None:
         return False
     if isinstance(wanted, int | float):
-        return any(keys_equal(wanted, number) for _, _, number in numbers_in(text))
+        return any(keys_equal(wanted, found) for _, _, found in numbers_in(text))
     return text_occurs(wanted, normal_text(text))
 
 
