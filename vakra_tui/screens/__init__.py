@@ -1,1 +1,1 @@
-"""One small file per part of the screen."""
+"""The screens: what is shown together, and which key does what."""

@@ -1,1 +1,1 @@
-"""One small file per part of the screen."""
+"""The parts of the screens: one small file each, drawing lines and reporting keys, with no logic of their own."""

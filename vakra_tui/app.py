@@ -1,0 +1,211 @@
+"""The application: owns the engine thread and the screens; constructing it costs nothing but the screen library."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import work
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Footer
+
+from toolenv.errors import VakraError
+from vakra_tui.screens.instances import InstancesScreen
+from vakra_tui.state.engine import Engine
+from vakra_tui.state.lines import LineSource, Span
+from vakra_tui.state.listing import Entry
+from vakra_tui.state.world import Wiring, World
+from vakra_tui.text import sanitize
+
+if TYPE_CHECKING:
+    from vakra_tui.screens.debugger import DebuggerScreen
+
+READ_AT_ONCE = 100
+"""Records whose queries are read for the list between two looks at the screen."""
+
+
+class VakraApp(App[int]):
+    """The debugger on a dataset and its runs; ``wiring`` makes the parts when they are first asked for."""
+
+    TITLE = "vakra-tui"
+    CSS_PATH = "app.tcss"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("question_mark,f1", "help", "help", show=False),
+        Binding("q", "quit", "quit", show=False),
+        Binding("ctrl+q", "quit", "quit", show=False),
+    ]
+
+    def __init__(self, wiring: Wiring) -> None:
+        super().__init__()
+        self.engine = Engine()
+        self.world = World(wiring)
+        self.instances = InstancesScreen()
+        self.opened = False
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    @property
+    def dataset_name(self) -> str:
+        return self.world.name
+
+    def footer(self) -> Footer:
+        """The key line of a screen."""
+        return Footer(show_command_palette=False, compact=True)
+
+    def on_mount(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.push_screen(self.instances)
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        self.engine.start()
+        self.open_data()
+
+    def on_unmount(self) -> None:
+        self.engine.stop()
+
+    # --- between the engine and the screen ---------------------------------------------------------------------------
+
+    def from_engine(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Called in the engine thread: have ``function`` called on the screen's event loop."""
+        if self._loop is None or self._loop.is_closed():
+            return
+
+        def inside() -> None:
+            if self.is_running:
+                with self._context():
+                    function(*arguments)
+
+        self._loop.call_soon_threadsafe(inside)
+
+    async def read(self, function: Callable[..., LineSource], *arguments: Any) -> LineSource:
+        """Make a large line source in a worker thread; the last argument is the width to lay it out for."""
+        *given, width = arguments
+
+        def made() -> LineSource:
+            source = function(*given)
+            source.layout(width)
+            return source
+
+        return await asyncio.to_thread(made)
+
+    # --- the dataset -------------------------------------------------------------------------------------------------
+
+    @work(exclusive=True, group="data")
+    async def open_data(self) -> None:
+        """Open dataset and runs, show the list, open what the command named, then read the queries for the list."""
+        try:
+            listing = await self.engine.call(self.world.open)
+            first = await self.engine.run(self.world.first())
+        except VakraError as error:
+            self.report(str(error), title="The data cannot be opened")
+            return
+        self.instances.take(listing)
+        self.opened = True
+        if first is not None:
+            self.open_entry(first, hint=self.world.wants_hint)
+        for start in range(0, len(listing.entries), READ_AT_ONCE):
+            entries = listing.entries[start : start + READ_AT_ONCE]
+            await self.engine.call(self.world.read_entries, entries)
+            self._list_changed()
+        if self.world.stored:
+            await self.engine.call(self.world.read_verdicts)
+            self._list_changed()
+
+    def _list_changed(self) -> None:
+        if self.screen is self.instances:
+            self.instances.draw()
+
+    def open_entry(self, entry: Entry, *, run: str | None = None, hint: bool = False) -> None:
+        """Open the debugger on a row of the list."""
+        from vakra_tui.screens.debugger import DebuggerScreen
+
+        session = self.world.session(entry, run)
+        self.push_screen(DebuggerScreen(session, hint=hint))
+
+    def show_list(self) -> None:
+        """Leave the debugger for the list; what the session learned is shown in its row."""
+        from vakra_tui.screens.debugger import DebuggerScreen
+
+        if isinstance(self.screen, DebuggerScreen):
+            self._close_session(self.screen)
+            self.pop_screen()
+            self.instances.draw()
+
+    @work(group="closing")
+    async def _close_session(self, screen: DebuggerScreen) -> None:
+        await self.engine.run(screen.session.close())
+
+    @work(exclusive=True, group="scoring")
+    async def evaluate_entries(self, entries: Sequence[Entry]) -> None:
+        """Evaluate every prediction of some rows, one after the other; escape of the program ends it."""
+        for number, entry in enumerate(entries, start=1):
+            try:
+                await self.engine.run(self.world.evaluate(entry))
+            except VakraError as error:
+                self.report(str(error), title="Cannot evaluate")
+                return
+            if number % 5 == 0 or number == len(entries):
+                self._list_changed()
+
+    # --- saying something --------------------------------------------------------------------------------------------
+
+    def toast(self, text: str, *, warn: bool = False) -> None:
+        """A short note at the corner."""
+        self.notify(sanitize(text), severity="warning" if warn else "information", markup=False, timeout=4)
+
+    def report(self, text: str, *, title: str = "That did not work") -> None:
+        """A dialog with an error and what to do."""
+        from vakra_tui.screens.message import MessageScreen
+
+        self.push_screen(MessageScreen(title, text))
+
+    def problem_words(self) -> list[Span]:
+        """What was odd in the data, for the last line of the list."""
+        number = len(self.world.problems)
+        if not number:
+            return []
+        return [Span(f"   ! {number} problem{'s' if number > 1 else ''} in the data (palette: problems)", "warn")]
+
+    def hint_seen(self) -> None:
+        """The first-start hint was read; it is not shown again."""
+        self.engine.post(self.engine.loop, self.world.hint_seen)
+
+    def action_help(self) -> None:
+        from vakra_tui.screens.help import HelpScreen
+
+        if not isinstance(self.screen, HelpScreen):
+            self.push_screen(HelpScreen())
+
+    def action_problems(self) -> None:
+        """All problems of dataset and runs, one a line."""
+        from vakra_tui.screens.message import MessageScreen
+
+        text = "\n".join(self.world.problems) or "Nothing odd was found in the data."
+        self.push_screen(MessageScreen("Problems in the data", text))
+
+    async def action_quit(self) -> None:
+        self.exit(0)
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        yield SystemCommand("Quit", "leave vakra-tui (q)", self.action_quit)
+        yield SystemCommand("Keys and signs", "what every key does (?)", self.action_help)
+        yield SystemCommand("Problems in the data", "files and records that could not be used", self.action_problems)
+        yield SystemCommand("Light or dark", "change the colours", self.action_toggle_dark)
+        for binding in screen.active_bindings.values():
+            action = binding.binding.action
+            words = binding.binding.description
+            if binding.node is screen and words and not action.startswith("app."):
+                yield SystemCommand(words.capitalize(), f"key {binding.binding.key}", self._runner(screen, action))
+
+    def _runner(self, screen: Screen[Any], action: str) -> Callable[[], Any]:
+        async def run() -> None:
+            await screen.run_action(action)
+
+        return run
+
+    def action_toggle_dark(self) -> None:
+        self.theme = "textual-light" if self.current_theme.dark else "textual-dark"

@@ -1,0 +1,50 @@
+"""A small dialog that asks for one line."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from vakra_tui.render import content
+from vakra_tui.widgets.clean_input import CleanInput
+
+
+class AskScreen(ModalScreen[str | None]):
+    """Asks for a text or a number; gives None when it was left with escape."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "cancel")]
+    CSS_PATH = "dialog.tcss"
+
+    def __init__(
+        self, question: str, *, kind: Literal["text", "number"] = "text", value: str = "", note: str = ""
+    ) -> None:
+        super().__init__()
+        self._question = question
+        self._kind: Literal["text", "number"] = kind
+        self._value = value
+        self._note = note
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog"):
+            yield Static(content(self._question), classes="dialog-title", markup=False)
+            yield CleanInput(self._value, type="integer" if self._kind == "number" else "text", id="answer")
+            note = self._note or "enter accepts, escape leaves"
+            yield Static(content(note), classes="dialog-note", markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one("#answer").focus()
+
+    @on(CleanInput.Submitted)
+    def _submitted(self, event: CleanInput.Submitted) -> None:
+        if self._kind == "number" and not event.value.strip().isdecimal():
+            return
+        self.dismiss(event.value.strip())
+
+    def action_leave(self) -> None:
+        self.dismiss(None)

@@ -1,0 +1,373 @@
+"""The debugger: one instance, its steps, the step under the cursor, the reference path, the waterfall."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.screen import Screen
+
+from toolenv.errors import VakraError
+from vakra_tui.render import content
+from vakra_tui.state.json_tree import JsonTree
+from vakra_tui.state.lines import Lines
+from vakra_tui.state.panes import head, step, steps, truth, waterfall
+from vakra_tui.state.scene import Scene, StepRow
+from vakra_tui.widgets.banner import Banner
+from vakra_tui.widgets.line_view import LineView
+from vakra_tui.widgets.pick_list import PickList
+from vakra_tui.widgets.tab_line import TabLine
+
+if TYPE_CHECKING:
+    from vakra_tui.app import VakraApp
+    from vakra_tui.state.session import DebugSession
+
+PANES = ("steps", "step", "ground truth")
+_PANE_IDS = {"steps": "steps-pane", "step": "step-pane", "ground truth": "truth-pane"}
+
+
+class StepView(PickList):
+    """The body of the step pane: a plain view, except that the rows of a JSON tree can be chosen and folded."""
+
+    @property
+    def folds(self) -> bool:
+        """Whether the rows are those of a JSON tree."""
+        return isinstance(self.source, JsonTree)
+
+    def shows_cursor(self) -> bool:
+        return self.folds
+
+    def action_move(self, rows: int) -> None:
+        if self.folds:
+            super().action_move(rows)
+        else:
+            self.scroll_relative(y=rows, animate=False)
+
+    def action_move_page(self, pages: int) -> None:
+        if self.folds:
+            super().action_move_page(pages)
+        else:
+            self.scroll_relative(y=pages * max(self.size.height - 1, 1), animate=False)
+
+    def action_first(self) -> None:
+        if self.folds:
+            super().action_first()
+        else:
+            self.scroll_home(animate=False)
+
+    def action_last(self) -> None:
+        if self.folds:
+            super().action_last()
+        else:
+            self.scroll_end(animate=False)
+
+
+class DebuggerScreen(Screen[None]):
+    """Shows the scenes that a session hands over, and turns keys into what the session does."""
+
+    CSS_PATH = "debugger.tcss"
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (100, "-middle"), (140, "-wide")]
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("s", "step", "step"),
+        Binding("b", "back", "back"),
+        Binding("c", "run", "run to end"),
+        Binding("g", "go_to", "go to"),
+        Binding("v", "evaluate", "evaluate"),
+        Binding("n", "new_call", "call a tool"),
+        Binding("a", "answer", "answer", show=False),
+        Binding("x", "decline", "decline", show=False),
+        Binding("o", "hint", "hint", show=False),
+        Binding("w", "wheel", "wheel", show=False),
+        Binding("e", "edit", "edit call", show=False),
+        Binding("d", "tables", "data", show=False),
+        Binding("f", "flag", "flag", show=False),
+        Binding("E", "export", "export", show=False),
+        Binding("h", "context", "context", show=False),
+        Binding("t", "next_tab", "tab", show=False),
+        Binding("T", "previous_tab", "tab back", show=False),
+        Binding("1", "pane('steps')", "steps", show=False),
+        Binding("2", "pane('step')", "step", show=False),
+        Binding("3", "pane('ground truth')", "ground truth", show=False),
+        Binding("4", "waterfall", "waterfall", show=False),
+        Binding("escape", "leave", "list"),
+        Binding("question_mark,f1", "app.help", "help"),
+    ]
+
+    app: VakraApp
+
+    def __init__(self, session: DebugSession, *, hint: bool = False) -> None:
+        super().__init__()
+        self.session = session
+        self.scene: Scene | None = None
+        self.cursor = 0
+        self._tab: step.Tab = "call"
+        self._context = False
+        self._hint = hint
+        self._follow = True
+        self._shown: tuple[object, ...] = ()
+        self._whole_waterfall = False
+
+    def compose(self) -> ComposeResult:
+        yield Banner(id="header", tallest=1, cut=True)
+        yield Banner(id="hint", tallest=3)
+        yield Banner(id="question", tallest=6)
+        yield Banner(id="policy", tallest=4)
+        yield TabLine(PANES, id="panes-tabs")
+        with Horizontal(id="panes"):
+            with Vertical(id="steps-pane", classes="pane chosen"):
+                yield PickList(id="steps")
+            with Vertical(id="step-pane", classes="pane"):
+                yield TabLine(step.TABS, id="step-tabs")
+                yield StepView(id="step")
+            with Vertical(id="truth-pane", classes="pane"):
+                yield LineView(id="truth")
+        yield Banner(id="waterfall", tallest=8)
+        yield self.app.footer()
+
+    def on_mount(self) -> None:
+        self.query_one("#steps-pane").border_title = content("steps")
+        self.query_one("#step-pane").border_title = content("step")
+        self.query_one("#truth-pane").border_title = content("ground truth")
+        self.query_one("#steps").focus()
+        if self._hint:
+            self.query_one("#hint", Banner).show_lines(head.hint())
+        self.session.listen(self._scene_from_engine)
+        self.open_session()
+
+    def _scene_from_engine(self, scene: Scene) -> None:
+        """Called in the engine thread."""
+        self.app.from_engine(self._take, scene)
+
+    @work(exclusive=True, group="session")
+    async def open_session(self) -> None:
+        await self._do(self.session.open)
+
+    async def _do(self, verb: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> bool:
+        """Run a verb of the session in the engine thread; its failure becomes a dialog."""
+        try:
+            await self.app.engine.run(verb(*arguments))
+        except VakraError as error:
+            self.app.report(str(error))
+            return False
+        return True
+
+    # --- showing a scene ---------------------------------------------------------------------------------------------
+
+    def _take(self, scene: Scene) -> None:
+        """Show a scene; the cursor follows new steps while it stands on the last one."""
+        if not self.is_attached:
+            return
+        before = self.scene
+        self.scene = scene
+        if scene.verdict is not None and scene.first_trouble is not None and (before is None or before.verdict is None):
+            self.cursor = scene.first_trouble
+            self._follow = False
+        elif self._follow:
+            self.cursor = max(scene.executed - 1, 0)
+        self.cursor = max(0, min(self.cursor, len(scene.rows) - 1))
+        self._draw()
+
+    def _draw(self) -> None:
+        scene = self.scene
+        if scene is None:
+            return
+        narrow = self.has_class("-narrow")
+        self.query_one("#header", Banner).show_lines([head.header(scene)])
+        self.query_one("#question", Banner).show_lines(head.question(scene, context=self._context))
+        self.query_one("#policy", Banner).show_lines(head.policy(scene.policy, whole=not narrow))
+        listed = self.query_one("#steps", PickList)
+        listed.show(steps.StepsSource(scene), keep=True)
+        listed.place(self.cursor)
+        self.query_one("#truth", LineView).show(Lines(truth.truth_lines(scene)), keep=True)
+        words = truth.hops_words(scene)
+        self.query_one("#truth-pane").border_title = content(f"ground truth  {words}" if words else "ground truth")
+        done = scene.executed
+        total = len(scene.rows)
+        self.query_one("#steps-pane").border_title = content(
+            f"steps {done}/{total}" if done < total else f"steps {total}"
+        )
+        self._draw_waterfall()
+        self._draw_step()
+
+    def _draw_waterfall(self) -> None:
+        if self.scene is None:
+            return
+        banner = self.query_one("#waterfall", Banner)
+        small = self.size.height < 30
+        banner.tallest = 12 if self._whole_waterfall else (3 if small else 8)
+        banner.show_lines(waterfall.strip_lines(self.scene))
+
+    @property
+    def row(self) -> StepRow | None:
+        """The step under the cursor."""
+        if self.scene is None or not self.scene.rows:
+            return None
+        return self.scene.rows[self.cursor]
+
+    def _draw_step(self, *, force: bool = False) -> None:
+        scene, row = self.scene, self.row
+        if scene is None:
+            return
+        shown = (row, self._tab, scene.problem, scene.wheel)
+        if shown == self._shown and not force:
+            return
+        again = bool(self._shown) and self._shown[:2] == shown[:2]
+        self._shown = shown
+        self.query_one("#step-pane").border_title = content(step.title(row))
+        self.query_one("#step-tabs", TabLine).choose(self._tab)
+        text = step.text_of(row) if row is not None else None
+        if text is not None and len(text) > step.READ_IN_WORKER and self._tab in ("response", "raw"):
+            self._read_step(self._tab, row, scene)
+        else:
+            self.query_one("#step", StepView).show(step.source(self._tab, row, scene), keep=again)
+
+    @work(exclusive=True, group="reading")
+    async def _read_step(self, tab: step.Tab, row: StepRow | None, scene: Scene) -> None:
+        """Read a large response away from the event loop; a newer choice cancels it."""
+        from vakra_tui.state.lines import line
+
+        view = self.query_one("#step", StepView)
+        view.show(Lines([line(("reading \u2026", "dim"))]))
+        width = max(view.scrollable_content_region.width, 1)
+        source = await self.app.read(step.source, tab, row, scene, width)
+        view.show(source)
+
+    # --- keys --------------------------------------------------------------------------------------------------------
+
+    def on_key(self, event: events.Key) -> None:
+        if self._hint:
+            self._hint = False
+            self.query_one("#hint", Banner).show_lines([])
+            self.app.hint_seen()
+
+    def _move(self, index: int) -> None:
+        if self.scene is None or not self.scene.rows:
+            return
+        self.cursor = max(0, min(index, len(self.scene.rows) - 1))
+        self._follow = self.cursor >= self.scene.executed - 1
+        self.query_one("#steps", PickList).place(self.cursor)
+        self._draw_step()
+
+    @on(PickList.Moved, "#steps")
+    def _moved(self, message: PickList.Moved) -> None:
+        self._move(message.index)
+
+    @on(PickList.Chosen, "#steps")
+    def _chosen(self) -> None:
+        self.action_pane("step")
+
+    @on(PickList.Chosen, "#step")
+    def _fold(self, message: PickList.Chosen) -> None:
+        view = self.query_one("#step", StepView)
+        if isinstance(view.source, JsonTree):
+            view.source.toggle(message.index)
+            view.reload()
+
+    @on(TabLine.Picked, "#step-tabs")
+    def _tab_picked(self, message: TabLine.Picked) -> None:
+        self._choose_tab(message.name)
+
+    @on(TabLine.Picked, "#panes-tabs")
+    def _pane_picked(self, message: TabLine.Picked) -> None:
+        self.action_pane(message.name)
+
+    def _choose_tab(self, name: str) -> None:
+        self._tab = name  # type: ignore[assignment]
+        self._draw_step(force=True)
+
+    def action_next_tab(self) -> None:
+        self._choose_tab(self.query_one("#step-tabs", TabLine).name_after(1))
+        self.action_pane("step")
+
+    def action_previous_tab(self) -> None:
+        self._choose_tab(self.query_one("#step-tabs", TabLine).name_after(-1))
+        self.action_pane("step")
+
+    def action_pane(self, name: str) -> None:
+        """Show (where panes are folded) and focus a pane."""
+        for pane, pane_id in _PANE_IDS.items():
+            self.query_one(f"#{pane_id}").set_class(pane == name, "chosen")
+        self.query_one("#panes-tabs", TabLine).choose(name)
+        self.query_one({"steps": "#steps", "step": "#step", "ground truth": "#truth"}[name]).focus()
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        for pane, pane_id in _PANE_IDS.items():
+            if event.widget.parent is not None and event.widget.parent.id == pane_id:
+                for other in _PANE_IDS.values():
+                    self.query_one(f"#{other}").set_class(other == pane_id, "chosen")
+                self.query_one("#panes-tabs", TabLine).choose(pane)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._draw)
+
+    def action_waterfall(self) -> None:
+        """Unfold or fold the reasons of the waterfall."""
+        self._whole_waterfall = not self._whole_waterfall
+        self._draw_waterfall()
+
+    def action_context(self) -> None:
+        self._context = not self._context
+        if self.scene is not None:
+            self.query_one("#question", Banner).show_lines(head.question(self.scene, context=self._context))
+
+    def action_step(self) -> None:
+        if self.scene is None:
+            return
+        if self.cursor < self.scene.executed - 1:
+            self._move(self.cursor + 1)
+        elif self.scene.finished:
+            self.app.toast("The end of the trajectory.")
+        else:
+            self._follow = True
+            self._verb(self.session.step)
+
+    def action_back(self) -> None:
+        self._move(self.cursor - 1)
+
+    def action_run(self) -> None:
+        if self.scene is None:
+            return
+        if self.scene.finished:
+            self._move(len(self.scene.rows) - 1)
+        else:
+            self._follow = True
+            self._verb(self.session.run_to_end)
+
+    def action_evaluate(self) -> None:
+        self._verb(self.session.evaluate)
+
+    @work(exclusive=True, group="session")
+    async def _verb(self, verb: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> None:
+        await self._do(verb, *arguments)
+
+    @work
+    async def action_go_to(self) -> None:
+        from vakra_tui.screens.ask import AskScreen
+
+        if self.scene is None:
+            return
+        last = self.scene.rows[-1].number if self.scene.rows else 0
+        written = await self.app.push_screen_wait(AskScreen(f"Go to step (0 to {last})", kind="number"))
+        if not written:
+            return
+        number = int(written)
+        index = next((i for i, row in enumerate(self.scene.rows) if row.number >= number), len(self.scene.rows) - 1)
+        if index >= self.scene.executed and not self.scene.finished:
+            self._follow = True
+            self._verb(self.session.run_to, index + 1)
+        else:
+            self._move(index)
+
+    def action_leave(self) -> None:
+        self.app.show_list()
+
+    @property
+    def stylesheets(self) -> Path:
+        """The folder of the style sheets."""
+        return Path(__file__).parent

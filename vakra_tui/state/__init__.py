@@ -1,0 +1,1 @@
+"""What the screens show, as plain values: nothing below this package knows a screen library."""

@@ -1,0 +1,111 @@
+"""What the debugger says about a trajectory: hops recovered, where argument values come from, policy broken.
+
+Everything here is computed from executed trajectories and the instance's own records; keys that only a dataset's author
+knows are never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sessions.dataflow.prediction import PredictionAnalysis, analyse_prediction
+from sessions.dataflow.recovery import HopRecovery, recover
+from sessions.dataflow.truth import GroundTruthAnalysis, analyse_truth
+from sessions.trajectory import ExecutedTrajectory
+from toolenv.model import Instance, Json, ToolCall
+from toolenv.policy import source_of
+from vakra_tui.state.scene import HopRow, TruthView
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What was found out about one executed trajectory.
+
+    ``recovers``: call number -> hops that this call was the first to complete. ``hops``: hop number -> recovery.
+    """
+
+    calls: PredictionAnalysis
+    recovers: Mapping[int, tuple[int, ...]]
+    hops: Mapping[int, HopRecovery]
+
+
+def truth_of(instance: Instance, executed: ExecutedTrajectory) -> GroundTruthAnalysis:
+    """The analysis of an executed reference path."""
+    return analyse_truth(instance, executed)
+
+
+def findings(executed: ExecutedTrajectory, truth: GroundTruthAnalysis | None) -> Findings:
+    """Analyse a trajectory, against the reference where it could be executed."""
+    prediction = analyse_prediction(executed)
+    hops: dict[int, HopRecovery] = {}
+    recovers: dict[int, tuple[int, ...]] = {}
+    if truth is not None and truth.failed is None:
+        for recovery in recover(truth, prediction):
+            hops[recovery.hop] = recovery
+            if recovery.state == "recovered" and recovery.step:
+                recovers[recovery.step] = (*recovers.get(recovery.step, ()), recovery.hop)
+    return Findings(calls=prediction, recovers=recovers, hops=hops)
+
+
+def truth_view(
+    instance: Instance, truth: GroundTruthAnalysis | None, found: Findings | None, *, ended: bool
+) -> TruthView:
+    """The reference path as its pane shows it; ``truth`` is None while it was not executed.
+
+    ``ended`` says that the trajectory is finished: until then a hop that is not recovered is not missing yet.
+    """
+    if instance.ground_truth is None:
+        return TruthView(state="none")
+    turn = instance.ground_truth.evaluated
+    if truth is None:
+        hops = tuple(
+            HopRow(number=number, source=source_of(call.name), call=call, known=False)
+            for number, call in enumerate(_scored_calls(instance, turn.calls), start=1)
+        )
+        return TruthView(state="running", hops=hops, answer=turn.answer)
+    rows = tuple(_hop_row(truth, index, found, ended) for index in range(len(truth.hops)))
+    state = "failed" if truth.failed is not None else "ready" if rows else "no calls"
+    detail = ""
+    if truth.failed is not None:
+        detail = f"{truth.failed.call.name}: {truth.failed.text[:600]}"
+    return TruthView(state=state, hops=rows, answer=turn.answer, detail=detail)  # type: ignore[arg-type]
+
+
+def _scored_calls(instance: Instance, calls: tuple[ToolCall, ...]) -> list[ToolCall]:
+    if instance.capability == 1:
+        rest = calls[1:] if calls and calls[0].name in ("get_data", "initialize_active_data") else calls
+        return list(rest)
+    return [call for call in calls if call.name != "get_data"]
+
+
+def _hop_row(truth: GroundTruthAnalysis, index: int, found: Findings | None, ended: bool) -> HopRow:
+    hop = truth.hops[index]
+    recovery = found.hops.get(hop.number) if found is not None else None
+    needs = tuple(need.text for need in hop.needs)
+    missing = tuple(need.text for need in recovery.missing) if recovery is not None else ()
+    state = recovery.state if recovery is not None else "undecided"
+    return HopRow(
+        number=hop.number,
+        source=hop.made.source if hop.made.source == "RAG" else "API",
+        call=hop.made.call,
+        needs=needs,
+        missing=missing,
+        recovered_at=(recovery.step or 0) if recovery is not None and state == "recovered" else None,
+        known=recovery is not None and (state == "recovered" or (state == "missing" and ended)),
+        state=state,
+        response=hop.made.text,
+        failed=hop.made.failed,
+        table=hop.made.table,
+        file_response=_file_response(truth.instance, index),
+    )
+
+
+def _file_response(instance: Instance, index: int) -> Json:
+    """The response that the dataset's file holds for a hop, or None."""
+    turn = instance.ground_truth.evaluated if instance.ground_truth is not None else None
+    if turn is None or turn.responses is None:
+        return None
+    skipped = len(turn.calls) - len(_scored_calls(instance, turn.calls))
+    position = index + skipped
+    return turn.responses[position] if position < len(turn.responses) else None

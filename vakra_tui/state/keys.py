@@ -1,0 +1,76 @@
+"""What each key does, in one table: the help screen and the documents are made from it."""
+
+from __future__ import annotations
+
+from vakra_tui.state.lines import BLANK, Line, line
+
+KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    (
+        "Debugger: time",
+        (
+            ("s", "one step forth: through the past first, then the next call is run"),
+            ("b", "one step back: the cursor moves, history does not change"),
+            ("c", "run to the end"),
+            ("g", "go to a step by its number"),
+            ("v", "evaluate this branch: policy, tool sequence, final response"),
+        ),
+    ),
+    (
+        "Debugger: doing",
+        (
+            ("w", "hand the wheel to the recording, the ground truth or yourself"),
+            ("n", "call a tool: search, form, raw line, or scratch without a trace"),
+            ("e", "edit the call under the cursor and run it on a new branch"),
+            ("a", "give the final answer"),
+            ("x", "decline: answer that it cannot be answered"),
+            ("o", "oracle hint: one more hop of the reference path"),
+            ("f", "flag the ground truth as suspect, with a note"),
+            ("d", "browse the domain's tables"),
+            ("E", "export this branch as a prediction or as a reference record"),
+        ),
+    ),
+    (
+        "Debugger: looking",
+        (
+            ("tab", "next pane (shift+tab: the one before)"),
+            ("1 2 3", "steps, step, ground truth"),
+            ("4", "all reasons of the waterfall, or a few"),
+            ("t T", "next or previous tab of the step: call, response, raw, messages, provenance"),
+            ("h", "earlier turns of the dialogue"),
+            ("enter", "on a JSON node: fold or unfold"),
+            ("esc", "back to the list of instances"),
+        ),
+    ),
+    (
+        "Instances",
+        (
+            ("enter", "open the debugger"),
+            ("/", "find: every word must occur in query, domain, uuid or verdict"),
+            ("v V", "evaluate this instance, or all that are shown"),
+        ),
+    ),
+    ("Everywhere", (("? F1", "this help"), ("^p", "command palette"), ("q", "quit"))),
+)
+
+SIGNS: tuple[tuple[str, str], ...] = (
+    ("R H G A \u00b7", "who decided a step: recording, human, ground truth, agent, opening"),
+    ("> x ? =", "call ok, call failed, no answer came, final answer"),
+    ("! POL", "the call breaks the policy"),
+    ("\u2713 1", "this step recovered hop 1 of the reference path"),
+    ("src?", "an argument whose value was seen nowhere before"),
+    ("~", "arguments were converted to the schema's types before the call"),
+    ("\u2260", "the file holds another response than the executed one"),
+    ("\u2691", "the instance carries a policy"),
+)
+
+
+def help_lines() -> list[Line]:
+    """The help screen."""
+    lines: list[Line] = []
+    for title, keys in KEYS:
+        lines.append(line((title, "title")))
+        lines += [line((f"  {key:<8}", "accent"), words) for key, words in keys]
+        lines.append(BLANK)
+    lines.append(line(("Signs", "title")))
+    lines += [line((f"  {sign:<10}", "accent"), words) for sign, words in SIGNS]
+    return lines

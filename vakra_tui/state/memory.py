@@ -1,0 +1,29 @@
+"""What the screen remembers between two starts, in small files of the user's state folder."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+
+class Memory:
+    """Remembers in ``folder``; where that cannot be written, nothing is remembered and nothing breaks."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @classmethod
+    def of_user(cls) -> Memory:
+        """The folder of this user, made when something is first kept."""
+        import platformdirs
+
+        return cls(Path(platformdirs.user_state_dir("vakra-tui")))
+
+    def hint_was_seen(self) -> bool:
+        """Whether the hint of the first start was shown before."""
+        return (self.folder / "hint-seen").exists()
+
+    def keep_hint_seen(self) -> None:
+        with contextlib.suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / "hint-seen").touch()

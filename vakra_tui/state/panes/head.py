@@ -1,0 +1,142 @@
+"""Header line, question and policy banner."""
+
+from __future__ import annotations
+
+from vakra_tui.state.lines import BLANK, Line, Span, line
+from vakra_tui.state.scene import PolicyView, Scene
+from vakra_tui.text import one_line
+
+_APPLIES = {
+    "applies": ("applies here", "warn"),
+    "does_not_apply": ("does not apply here", "ok"),
+    "unknown": ("applicability unknown", "warn"),
+}
+_SOURCE_WORDS = {"allowed": ("ok", "ok"), "forbidden": ("x forbidden", "fail"), "unknown": ("?", "warn")}
+
+
+def header(scene: Scene) -> Line:
+    """Name of the program, instance and run; what a person must know before reading on stands at the end."""
+    instance = scene.instance
+    capability = str(instance.capability) if instance.capability else "?"
+    parts = [
+        Span(" vakra-tui ", "title"),
+        Span(f" {one_line(instance.domain, 60)}", "accent"),
+        Span(" / ", "dim"),
+        Span(f"cap {capability}"),
+        Span(" / ", "dim"),
+        Span(short(instance.uuid)),
+    ]
+    if scene.run:
+        parts += [Span("   run ", "dim"), Span(one_line(scene.run, 60))]
+    note = header_note(scene)
+    if note is not None:
+        parts += [Span("   "), note]
+    if scene.flagged:
+        parts += [Span("   "), Span("! ground truth flagged", "warn")]
+    if scene.working:
+        parts += [Span("   "), Span(f"{scene.working} \u2026", "dim")]
+    return tuple(parts)
+
+
+def header_note(scene: Scene) -> Span | None:
+    """The state that changes how everything below is read: undecided, unscored, no ground truth, no prediction."""
+    verdict = scene.verdict
+    if scene.extra:
+        return Span("no such instance in the dataset: not scored", "warn")
+    if scene.truth.state == "none":
+        return Span("no ground truth: not scored", "warn")
+    if verdict is None:
+        return Span("no prediction: ground truth only", "warn") if scene.prediction is None and scene.run else None
+    if verdict.status == "unscored":
+        return Span(f"unscored: {verdict.reason or 'no reason given'}", "warn")
+    if verdict.passed is None:
+        return Span("undecided", "warn")
+    if scene.stale:
+        return Span("steps were added: press v to evaluate", "warn")
+    return Span("+ PASSED", "ok") if verdict.passed else Span("x FAILED", "fail")
+
+
+def short(uuid: str) -> str:
+    """A uuid as people quote it: its first characters."""
+    return one_line(uuid, 60) if len(uuid) <= 14 else uuid[:12] + "\u2026"
+
+
+def question(scene: Scene, *, context: bool) -> list[Line]:
+    """The query with its turn; earlier turns before it where ``context`` is True."""
+    turns = scene.instance.turns
+    lines: list[Line] = []
+    if context:
+        for number, turn in enumerate(turns[:-1], start=1):
+            lines.append(line((f" turn {number}  ", "label"), (turn.query, "dim")))
+            if turn.answer is not None:
+                lines.append(line(("    answer ", "label"), (answer_text(turn.answer), "dim")))
+    which = ""
+    if len(turns) > 1:
+        which = f"   turn {len(turns)} of {len(turns)}"
+        which += "  (h hides the context)" if context else "  (h shows the context)"
+    lines.append(line((" Q  ", "label"), (scene.instance.query or "no query", "title"), (which, "dim")))
+    return lines
+
+
+def answer_text(answer: object) -> str:
+    """An answer as people read it: a list's items joined by commas."""
+    import json
+
+    if isinstance(answer, str):
+        return answer
+    if isinstance(answer, list) and all(not isinstance(item, list | dict) for item in answer):
+        return ", ".join(item if isinstance(item, str) else json.dumps(item) for item in answer)
+    return json.dumps(answer, ensure_ascii=False)
+
+
+def policy(view: PolicyView, *, whole: bool) -> list[Line]:
+    """The policy banner: what it says, for which topics, whether it applies and why, what is allowed."""
+    if not view.text.strip():
+        return []
+    what = view.kind or "not understood"
+    words, role = _APPLIES.get(view.applicability, ("", "dim"))
+    parts: list[Span] = [Span(" POLICY  ", "label"), Span(what, "strong")]
+    if view.topics:
+        parts.append(Span(" for "))
+        for index, topic in enumerate(view.topics):
+            parts.append(Span(", " if index else ""))
+            parts.append(Span(f"\u201c{one_line(topic, 80)}\u201d"))
+    if words:
+        parts += [Span(" \u2192 ", "dim"), Span(words, role)]  # type: ignore[arg-type]
+    if view.why:
+        parts.append(Span(f" ({view.why})", "dim"))
+    for name, state in (("API", view.api), ("RAG", view.rag)):
+        text, state_role = _SOURCE_WORDS[state]
+        parts += [Span("   "), Span(f"{name} ", "api" if name == "API" else "rag"), Span(text, state_role)]  # type: ignore[arg-type]
+    if view.first:
+        parts += [Span("   first call: "), Span(view.first, "strong")]
+    lines = [tuple(parts)]
+    if whole:
+        lines += [line(("         ", ""), (one_line(view.text, 4000), "dim"))]
+    return lines
+
+
+def hint() -> list[Line]:
+    """Three lines for the first start."""
+    return [
+        line(
+            (" Welcome. ", "title"),
+            "This is one instance of the built-in sample: the question, the steps of a run, the reference path.",
+        ),
+        line(
+            (" s", "accent"),
+            "/",
+            ("b", "accent"),
+            " step forth and back, ",
+            ("tab", "accent"),
+            " moves between panes, ",
+            ("v", "accent"),
+            " evaluates, ",
+            ("esc", "accent"),
+            " leads to all instances, ",
+            ("?", "accent"),
+            " lists the keys.",
+        ),
+        line((" The WATERFALL line below says which gate failed and why. Any key hides this hint.", "dim")),
+        BLANK,
+    ][:3]

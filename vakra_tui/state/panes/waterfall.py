@@ -1,0 +1,123 @@
+"""The waterfall strip: each gate with its outcome, who decided it, why; and the sieve class."""
+
+from __future__ import annotations
+
+from eval.model import StageResult, Verdict
+from vakra_tui.state.lines import Line, Role, Span, line
+from vakra_tui.state.scene import Scene
+
+STAGE_WORDS = {"policy": "policy", "tool_sequence": "tool sequence", "final_response": "final response"}
+_OUTCOMES: dict[str, tuple[str, Role]] = {
+    "pass": ("\u2713 PASS", "ok"),
+    "fail": ("\u2717 FAIL", "fail"),
+    "skipped": ("\u2013 skipped", "dim"),
+    "undecided": ("? undecided", "warn"),
+}
+SIEVE_WORDS = {
+    "tool_selection": "tool selection",
+    "argument_names": "argument names",
+    "argument_values": "argument values",
+    "answer": "answer",
+    "none": "none",
+    "undecided": "undecided",
+}
+
+
+def strip_lines(scene: Scene) -> list[Line]:
+    """One summary line, then one line a gate with its reason."""
+    verdict = scene.verdict
+    if verdict is None:
+        return [_without_verdict(scene)]
+    return [summary(verdict, stale=scene.stale), *_details(verdict)]
+
+
+def _without_verdict(scene: Scene) -> Line:
+    head = Span(" WATERFALL  ", "label")
+    if scene.working:
+        return (head, Span(f"{scene.working} \u2026", "dim"))
+    if scene.truth.state == "none":
+        return (head, Span("not scored: the instance has no ground truth", "warn"))
+    return (head, Span("not evaluated yet", "dim"), Span(" \u2014 press "), Span("v", "accent"))
+
+
+def summary(verdict: Verdict, *, stale: bool = False) -> Line:
+    """All gates on one line."""
+    parts = [Span(" WATERFALL  ", "label")]
+    if verdict.status == "unscored":
+        parts += [Span(f"unscored: {verdict.reason or ''}", "warn")]
+    elif verdict.status == "extra":
+        parts += [Span("extra: a prediction for no instance, not scored", "warn")]
+    elif verdict.status == "missing":
+        parts += [Span("\u2717 FAIL", "fail"), Span("  no prediction for this instance")]
+    else:
+        for index, stage in enumerate(verdict.stages):
+            parts += [Span("  \u2502  " if index else "", "bar"), Span(f"{STAGE_WORDS[stage.stage]} ")]
+            parts.append(outcome_span(stage.outcome))
+        if verdict.sieve is not None and not verdict.passed:
+            parts += [
+                Span("  \u2502  ", "bar"),
+                Span("broke at: ", "label"),
+                Span(SIEVE_WORDS[verdict.sieve], "strong"),
+            ]
+    if verdict.marks:
+        parts += [Span("   marks: ", "dim"), Span(", ".join(verdict.marks), "dim")]
+    if stale:
+        parts += [Span("   (of an earlier state; v evaluates again)", "warn")]
+    return tuple(parts)
+
+
+def outcome_span(outcome: str) -> Span:
+    """The outcome of a gate with its glyph."""
+    text, role = _OUTCOMES.get(outcome, (outcome, ""))
+    return Span(text, role)
+
+
+def _details(verdict: Verdict) -> list[Line]:
+    lines: list[Line] = []
+    if verdict.detail:
+        lines.append(line(("   ", ""), (verdict.detail, "")))
+    for stage in verdict.stages:
+        lines += _stage(stage)
+    return lines
+
+
+def _stage(stage: StageResult) -> list[Line]:
+    lines: list[Line] = []
+    if stage.reason:
+        lines.append(_reason(STAGE_WORDS[stage.stage], stage.outcome, stage.decided_by, stage.reason))
+    for name, ruling in (stage.rulings or {}).items():
+        if ruling is not None:
+            lines.append(_reason(name, ruling.outcome, ruling.decided_by, ruling.reason))
+    return lines
+
+
+def _reason(name: str, outcome: str, decided_by: str | None, reason: str) -> Line:
+    text, role = _OUTCOMES.get(outcome, (outcome, ""))
+    parts = [Span(f"   {name:<15}", "label"), Span(f"{text:<12}", role)]
+    if decided_by:
+        parts.append(Span(f"by {decided_by}: ", "dim"))
+    parts.append(Span(reason))
+    return tuple(parts)
+
+
+def short_verdict(verdict: Verdict | None) -> Line:
+    """A verdict in a list: passed, or which gate failed and the sieve class."""
+    if verdict is None:
+        return line(("\u00b7", "dim"))
+    if verdict.status == "unscored":
+        return line((f"? unscored: {verdict.reason or ''}", "warn"))
+    if verdict.status == "extra":
+        return line(("? extra", "warn"))
+    if verdict.status == "missing":
+        return line(("\u2717 no prediction", "fail"))
+    if verdict.passed:
+        return line(("\u2713 passed", "ok"))
+    if verdict.passed is None:
+        stage = next((s for s in verdict.stages if s.outcome == "undecided"), None)
+        where = STAGE_WORDS[stage.stage] if stage else ""
+        return line((f"? undecided: {where}", "warn"))
+    where = STAGE_WORDS.get(verdict.failed_stage or "", "")
+    parts = [Span(f"\u2717 {where}", "fail")]
+    if verdict.sieve:
+        parts.append(Span(f" \u00b7 {SIEVE_WORDS[verdict.sieve]}", "dim"))
+    return tuple(parts)

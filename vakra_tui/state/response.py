@@ -1,0 +1,181 @@
+"""What a response is made of, and the lines that show it: table peek, passages, JSON, plain text."""
+
+from __future__ import annotations
+
+import json
+import math
+from bisect import bisect_right
+from typing import Literal
+
+import msgspec
+
+from toolenv.model import Json
+from vakra_tui.state.json_tree import JsonTree, scalar_line
+from vakra_tui.state.lines import BLANK, Line, Lines, LineSource, Span, line
+from vakra_tui.text import count_words, one_line, size_words
+
+Kind = Literal["table", "passages", "json", "text"]
+
+
+class Shape(msgspec.Struct, frozen=True):
+    """A response text and what it was read as; ``value`` is the decoded JSON, or None for plain text."""
+
+    kind: Kind
+    text: str
+    value: Json = None
+
+    @property
+    def words(self) -> str:
+        """``table, 44 rows, 1.2 KB``."""
+        size = size_words(len(self.text))
+        if self.kind == "table":
+            return f"table, {count_words(_number_of_rows(self.value), 'row')}, {size}"
+        if self.kind == "passages":
+            return f"{count_words(len(passages(self.value)), 'passage')}, {size}"
+        if self.kind == "json":
+            return f"JSON, {size}"
+        return f"text, {size}"
+
+
+def read(text: str) -> Shape:
+    """The shape of a response; work proportional to its length, so large ones are read in a worker."""
+    head = text.lstrip()[:1]
+    if head and head in '{["-0123456789tfnNI':
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return Shape(kind="text", text=text)
+        if _is_peek(value):
+            return Shape(kind="table", text=text, value=value)
+        if passages(value):
+            return Shape(kind="passages", text=text, value=value)
+        if isinstance(value, dict | list):
+            return Shape(kind="json", text=text, value=value)
+    return Shape(kind="text", text=text)
+
+
+def of_value(value: Json) -> Shape:
+    """The shape of a response that a file holds as JSON or as text."""
+    if isinstance(value, str):
+        return read(value)
+    text = json.dumps(value, ensure_ascii=False, indent=1)
+    return Shape(kind="passages" if passages(value) else "json", text=text, value=value)
+
+
+def _is_peek(value: Json) -> bool:
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("key_details"), list)
+        and all(isinstance(column, dict) for column in value["key_details"])
+    )
+
+
+def _number_of_rows(value: Json) -> int:
+    number = value.get("num_records") if isinstance(value, dict) else None
+    return number if isinstance(number, int) else 0
+
+
+def passages(value: Json) -> list[dict[str, Json]]:
+    """The retrieved passages in any envelope that carries ``text``; empty where it is something else."""
+    if isinstance(value, dict):
+        lists = [inner for inner in value.values() if isinstance(inner, list)]
+        value = lists[0] if len(lists) == 1 else None
+    if not isinstance(value, list) or not value:
+        return []
+    if all(isinstance(item, dict) and isinstance(item.get("text"), str) for item in value):
+        return list(value)
+    return []
+
+
+def document(shape: Shape) -> LineSource:
+    """The lines of a response in its own form."""
+    if shape.kind == "table":
+        return Lines(peek_lines(shape.value), wrapped=False)
+    if shape.kind == "passages":
+        return Lines(passage_lines(passages(shape.value)))
+    if shape.kind == "json":
+        return JsonTree(shape.value)
+    return RawText(shape.text)
+
+
+def peek_lines(value: Json) -> list[Line]:
+    """A table peek: handle, size, and each column with its type and first values."""
+    columns = value["key_details"]
+    handle = value.get("handle")
+    lines = [
+        line(
+            ("handle ", "label"),
+            (str(handle), "strong") if handle else ("none", "dim"),
+            (f"   {count_words(_number_of_rows(value), 'row')}, {count_words(len(columns), 'column')}", "dim"),
+        )
+    ]
+    names = [str(column.get("name")) for column in columns]
+    width = min(max((len(name) for name in names), default=0), 34)
+    for name, column in zip(names, columns, strict=True):
+        values = column.get("first_3_values")
+        values = values if isinstance(values, list) else [values]
+        parts: list[Span] = [Span(f"{one_line(name):<{width}} ", "key"), Span(f"{column.get('dtype')!s:<8}", "dim")]
+        for index, cell in enumerate(values):
+            parts.append(Span(" | " if index else " ", "punct"))
+            parts.append(scalar_line(cell, 40))
+        lines.append(tuple(parts))
+    if not columns:
+        lines.append(line(("no columns", "dim")))
+    return lines
+
+
+def passage_lines(found: list[dict[str, Json]]) -> list[Line]:
+    """Passages, numbered, with their id and score where they have one."""
+    lines: list[Line] = []
+    for number, passage in enumerate(found, start=1):
+        name = passage.get("id", passage.get("doc_id", ""))
+        head = [Span(f"[{number}] ", "rag"), Span(str(name), "label")]
+        for key in ("score", "distance"):
+            if isinstance(passage.get(key), int | float):
+                head.append(Span(f"  {key} {passage[key]:.4g}", "dim"))
+        lines += [tuple(head), line("    ", str(passage["text"])), BLANK]
+    return lines[:-1]
+
+
+class RawText:
+    """Plain text of any size, cut into rows of the pane's width when they are looked at.
+
+    Rows are measured in characters, two cells each where a line has characters beyond ASCII, so that laying out
+    5 MB costs one pass over the line lengths.
+    """
+
+    def __init__(self, text: str, lead: tuple[Line, ...] = ()) -> None:
+        self._texts = text.split("\n")
+        self._lead = lead
+        self._first: list[int] = []
+        self._steps: list[int] = []
+        self._width = 0
+        self._rows = 0
+
+    def layout(self, width: int) -> int:
+        if width == self._width:
+            return self._rows
+        self._width = width
+        self._first = []
+        self._steps = []
+        row = 0
+        for text in self._texts:
+            self._first.append(row)
+            step = width if text.isascii() else max(width // 2, 1)
+            self._steps.append(step)
+            row += max(math.ceil(len(text) / step), 1)
+        self._rows = row + len(self._lead)
+        return self._rows
+
+    def line(self, index: int) -> Line:
+        if index < len(self._lead):
+            return self._lead[index]
+        row = index - len(self._lead)
+        position = bisect_right(self._first, row) - 1
+        step = self._steps[position]
+        start = (row - self._first[position]) * step
+        return line((self._texts[position][start : start + step], "code"))
+
+    @property
+    def cells(self) -> int:
+        return 0

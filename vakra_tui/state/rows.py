@@ -1,0 +1,204 @@
+"""The rows of the timeline, made from an executed trajectory and from what of the recording is still to come."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from sessions.trajectory import Answer, CallTool, ExecutedTrajectory, GiveUp, Message, Step
+from toolenv.environment import TableView
+from toolenv.model import Json, Prediction
+from vakra_tui.state.scene import ArgumentRow, StepOutcome, StepRow
+
+NO_ANSWER = frozenset({"timed_out", "cancelled", "environment", "not_recorded"})
+"""Error kinds that say that no answer came, which is neither a wrong call nor a tool's failure."""
+
+
+def outcome_of(step: Step) -> StepOutcome:
+    """What came of a step, in one word."""
+    decision = step.decision
+    if isinstance(decision, Answer):
+        return "answer"
+    if isinstance(decision, GiveUp):
+        return "gave up"
+    if isinstance(decision, Message):
+        return "message"
+    result = step.result
+    if result is None:
+        return "no answer"
+    if result.error_kind in NO_ANSWER:
+        return "no answer"
+    if result.error_kind == "refused_arguments":
+        return "refused"
+    return "failed" if result.failed or result.is_error else "ok"
+
+
+def rows_of(
+    executed: ExecutedTrajectory,
+    prediction: Prediction | None,
+    *,
+    recovers: Mapping[int, tuple[int, ...]],
+    provenance: Mapping[int, Mapping[str, tuple[str, bool | None]]],
+    violations: Mapping[int, str],
+    pending: bool,
+) -> tuple[StepRow, ...]:
+    """One row a step, then one a call (and the answer) of the recording that was not executed yet.
+
+    ``recovers``, ``provenance`` and ``violations`` are keyed by call number. ``pending`` says whether what is left of
+    the recording is to be shown.
+    """
+    rows: list[StepRow] = []
+    number = 0
+    for index, step in enumerate(executed.trajectory.steps):
+        table = executed.tables[index] if index < len(executed.tables) else None
+        opening = step.opening
+        if not opening and not isinstance(step.decision, Message):
+            number += 1
+        shown = 0 if opening else number
+        rows.append(
+            _executed(
+                step,
+                shown,
+                table,
+                recovers.get(shown, ()) if not opening else (),
+                provenance.get(shown, {}) if not opening else {},
+                violations.get(shown, "") if not opening else "",
+                prediction,
+            )
+        )
+    if prediction is not None and pending and not executed.trajectory.finished:
+        rows += _pending(prediction, _done(executed, prediction), number)
+    return tuple(rows)
+
+
+def _done(executed: ExecutedTrajectory, prediction: Prediction) -> int:
+    """How many calls of the recording were made already, as the recording's driver counts them."""
+    from sessions.drivers.recording import calls_done
+
+    return calls_done(executed.trajectory, prediction.calls)
+
+
+def _executed(
+    step: Step,
+    number: int,
+    table: TableView | None,
+    recovers: tuple[int, ...],
+    origins: Mapping[str, tuple[str, bool | None]],
+    violation: str,
+    prediction: Prediction | None,
+) -> StepRow:
+    decision = step.decision
+    call = decision.call if isinstance(decision, CallTool) else None
+    answer = (
+        decision.text if isinstance(decision, Answer) else decision.reason if isinstance(decision, GiveUp) else None
+    )
+    tool = call.name if call is not None else decision.role if isinstance(decision, Message) else "final answer"
+    arguments: tuple[ArgumentRow, ...] = ()
+    if call is not None and call.raw_arguments is None:
+        arguments = tuple(_arguments(step, call.arguments, origins))
+    file_response, has_file, differs = _file_response(step, number, prediction)
+    return StepRow(
+        number=number,
+        actor=step.actor,
+        tool=tool,
+        outcome=outcome_of(step),
+        call=call,
+        answer=answer,
+        step=step,
+        table=table,
+        recovers=recovers,
+        policy=violation,
+        ungrounded=any(argument.grounded is False for argument in arguments),
+        coerced=step.executed_arguments is not None,
+        arguments=arguments,
+        file_response=file_response,
+        has_file_response=has_file,
+        response_differs=differs,
+    )
+
+
+def _arguments(
+    step: Step, arguments: Mapping[str, Json], origins: Mapping[str, tuple[str, bool | None]]
+) -> list[ArgumentRow]:
+    executed = step.executed_arguments or {}
+    rows = []
+    for name, value in arguments.items():
+        origin, grounded = origins.get(name, ("", None))
+        coerced = name in executed and json.dumps(executed[name], default=str) != json.dumps(value, default=str)
+        rows.append(
+            ArgumentRow(
+                name=name,
+                value=value,
+                origin=origin,
+                grounded=grounded,
+                executed=executed.get(name) if coerced else None,
+                coerced=coerced,
+            )
+        )
+    return rows
+
+
+def _file_response(step: Step, number: int, prediction: Prediction | None) -> tuple[Json, bool, bool]:
+    """The response that the prediction's file holds for this call, and whether it says something else."""
+    if prediction is None or prediction.responses is None or step.actor != "recording" or step.result is None:
+        return None, False, False
+    offset = 1 if step.opening or _repeats_opening(prediction) else 0
+    index = number - 1 + offset
+    if not 0 <= index < len(prediction.responses):
+        return None, False, False
+    told = prediction.responses[index]
+    return told, True, not same_response(told, step.result.text)
+
+
+def _repeats_opening(prediction: Prediction) -> bool:
+    return prediction.capability == 1 and bool(prediction.calls) and prediction.calls[0].name == "get_data"
+
+
+def same_response(told: Json, executed: str) -> bool:
+    """Whether a response in a file says what the executed one says: equal texts, or equal as JSON."""
+    if isinstance(told, str):
+        if told == executed or told.strip() == executed.strip():
+            return True
+        told_value = _decoded(told)
+    else:
+        told_value = told
+    executed_value = _decoded(executed)
+    if isinstance(executed_value, dict) and isinstance(told_value, list):
+        inner = [value for value in executed_value.values() if isinstance(value, list)]
+        if len(inner) == 1 and _passage_texts(inner[0]) and _passage_texts(inner[0]) == _passage_texts(told_value):
+            return True
+    try:
+        return json.dumps(told_value, sort_keys=True) == json.dumps(executed_value, sort_keys=True)
+    except (TypeError, ValueError):
+        return False
+
+
+def _decoded(text: str) -> Json:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _passage_texts(items: Sequence[Json]) -> list[str]:
+    return [item["text"] for item in items if isinstance(item, dict) and isinstance(item.get("text"), str)]
+
+
+def _pending(prediction: Prediction, done: int, number: int) -> list[StepRow]:
+    rows = [
+        StepRow(
+            number=number + offset,
+            actor="recording",
+            tool=call.name,
+            outcome="pending",
+            call=call,
+            arguments=tuple(ArgumentRow(name=name, value=value) for name, value in call.arguments.items()),
+        )
+        for offset, call in enumerate(prediction.calls[done:], start=1)
+    ]
+    if prediction.answer or prediction.status == "success":
+        last = number + len(rows) + 1
+        rows.append(
+            StepRow(number=last, actor="recording", tool="final answer", outcome="pending", answer=prediction.answer)
+        )
+    return rows

@@ -1,0 +1,168 @@
+"""What the debugger shows of one instance at one moment: plain values that the panes turn into lines.
+
+A ``Scene`` is made in the engine thread after every change and handed to the screen whole; the screen compares
+nothing and computes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from eval.model import Verdict
+from sessions.trajectory import Step
+from toolenv.environment import TableView
+from toolenv.model import Instance, Json, Prediction, ToolCall, Value
+
+StepOutcome = Literal["ok", "failed", "refused", "no answer", "answer", "gave up", "message", "pending"]
+
+
+class ArgumentRow(Value, frozen=True):
+    """One argument of a call: the value as written, and where it comes from.
+
+    ``origin`` is a phrase (``user turn 2``, ``step 1``); ``grounded`` is False where the value was found nowhere,
+    None where that was not looked into. ``executed`` is the value after coercion where it differs.
+    """
+
+    name: str
+    value: Json
+    origin: str = ""
+    grounded: bool | None = None
+    executed: Json = None
+    coerced: bool = False
+    note: str = ""
+
+
+class StepRow(Value, frozen=True):
+    """One row of the timeline.
+
+    ``number`` is 1-based over the rows that are not the opening (which is 0). ``recovers`` are the hops whose needed
+    facts this step was the first to complete. ``step`` is None for a call of the recording that was not executed yet;
+    ``call`` is then what it will be. ``reference`` says how the call stands to the reference path.
+    """
+
+    number: int
+    actor: str
+    tool: str
+    outcome: StepOutcome
+    call: ToolCall | None = None
+    answer: str | None = None
+    step: Step | None = None
+    table: TableView | None = None
+    recovers: tuple[int, ...] = ()
+    policy: str = ""
+    ungrounded: bool = False
+    coerced: bool = False
+    arguments: tuple[ArgumentRow, ...] = ()
+    file_response: Json = None
+    has_file_response: bool = False
+    response_differs: bool = False
+    reference: str = ""
+
+
+class HopRow(Value, frozen=True):
+    """One hop of the reference path: its call, what later hops or the answer need of it, and who recovered that.
+
+    ``recovered_at`` is the number of the step that completed it, None where something is missing; ``known`` is False
+    while nothing was executed that could tell.
+    """
+
+    number: int
+    source: str
+    call: ToolCall
+    needs: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    recovered_at: int | None = None
+    known: bool = True
+    state: str = ""
+    response: str | None = None
+    failed: bool = False
+    file_response: Json = None
+    aligned: int | None = None
+    table: TableView | None = None
+
+
+TruthState = Literal["running", "ready", "failed", "none", "no calls", "unavailable"]
+
+
+class TruthView(Value, frozen=True):
+    """The reference path: its state, its hops and its answer. ``detail`` says why it failed or is unavailable."""
+
+    state: TruthState = "running"
+    hops: tuple[HopRow, ...] = ()
+    answer: Json = None
+    detail: str = ""
+
+
+class PolicyView(Value, frozen=True):
+    """The policy banner: text, topics, whether it applies and why, and what that means for each source."""
+
+    text: str = ""
+    kind: str = ""
+    topics: tuple[str, ...] = ()
+    applicability: str = "none"
+    why: str = ""
+    api: Literal["allowed", "forbidden", "unknown"] = "allowed"
+    rag: Literal["allowed", "forbidden", "unknown"] = "allowed"
+    first: str = ""
+    violations: tuple[int, ...] = ()
+
+
+class Scene(Value, frozen=True):
+    """Everything that the debugger shows.
+
+    ``verdict`` is that of the present branch, None before it was evaluated; ``stale`` is True when steps were added
+    since. ``working`` names what is going on, empty when nothing is. ``problem`` is why no session could be opened.
+    ``hint`` counts the oracle hints given so far.
+    """
+
+    instance: Instance
+    run: str
+    prediction: Prediction | None = None
+    rows: tuple[StepRow, ...] = ()
+    truth: TruthView = TruthView()
+    policy: PolicyView = PolicyView()
+    verdict: Verdict | None = None
+    stale: bool = False
+    working: str = ""
+    problem: str = ""
+    wheel: str = "recording"
+    environment: str = ""
+    judge: str = ""
+    finished: bool = False
+    notes: tuple[str, ...] = ()
+    reference_shown: bool = True
+    hints: int = 0
+    flagged: str = ""
+    extra: bool = False
+
+    @property
+    def first_trouble(self) -> int | None:
+        """Index of the step that a person wants to see first: the one that broke the waterfall, as far as one did.
+
+        The first policy violation, else the first failed call, else the first call whose arguments differ from the
+        reference call that it stands for or that stands for none, else the answer; None where the branch passed.
+        """
+        verdict = self.verdict
+        if verdict is None or verdict.passed or not self.rows:
+            return None
+        if verdict.failed_stage == "final_response":
+            return len(self.rows) - 1
+        tests = (
+            (lambda row: bool(row.policy),)
+            if verdict.failed_stage == "policy"
+            else (
+                lambda row: row.outcome in ("failed", "refused", "no answer"),
+                lambda row: any(argument.note for argument in row.arguments),
+                lambda row: row.call is not None and row.number > 0 and row.reference.startswith("not in"),
+            )
+        )
+        for test in tests:
+            for index, row in enumerate(self.rows):
+                if test(row):
+                    return index
+        return len(self.rows) - 1
+
+    @property
+    def executed(self) -> int:
+        """Number of rows that were executed."""
+        return sum(row.step is not None for row in self.rows)

@@ -1,0 +1,245 @@
+"""The parts that the screen works with, made from the command's wiring; everything here runs in the engine thread."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from eval.model import Verdict
+from toolenv.errors import DataError
+from toolenv.model import Instance, Prediction, Turn
+from vakra_tui.state.listing import Entry, Listing, entries_of
+from vakra_tui.state.memory import Memory
+from vakra_tui.state.session import DebugSession, Subject
+
+if TYPE_CHECKING:
+    from sessions.submissions import Run
+
+    from eval.environments import EnvironmentChain
+    from eval.judge import Judge
+    from eval.truths import GroundTruths, Truth
+    from toolenv.dataset import Dataset, InstanceRef
+
+FIRST_RUN = "flawed"
+"""The run of the built-in sample that is opened first: it has something to find."""
+
+
+class Wiring(Protocol):
+    """What the screen needs of the command's wiring; each part is made when it is first asked for."""
+
+    @property
+    def sample(self) -> bool: ...
+
+    @property
+    def selected(self) -> bool: ...
+
+    @property
+    def instance(self) -> str | None: ...
+
+    @property
+    def dataset(self) -> Dataset: ...
+
+    @property
+    def data_path(self) -> Path: ...
+
+    @property
+    def runs(self) -> Sequence[Run]: ...
+
+    @property
+    def run_names(self) -> Sequence[str]: ...
+
+    @property
+    def environments(self) -> EnvironmentChain: ...
+
+    @property
+    def judge(self) -> Judge: ...
+
+    @property
+    def store(self) -> Any: ...
+
+    def refs(self) -> Sequence[InstanceRef]: ...
+
+    async def close(self) -> None: ...
+
+
+class World:
+    """Dataset, runs, environments, judge and store of this screen."""
+
+    def __init__(self, wiring: Wiring, memory: Memory | None = None) -> None:
+        self.wiring = wiring
+        self.memory = memory if memory is not None else Memory.of_user()
+        self.name = "built-in sample" if wiring.sample else "\u2026"
+        self.listing = Listing((), ())
+        self.problems: tuple[str, ...] = ()
+        self.wants_hint = False
+        self._runs: dict[str, Run] = {}
+        self._flags: dict[str, str] = {}
+
+    # --- opening -----------------------------------------------------------------------------------------------------
+
+    def open(self) -> Listing:
+        """Open dataset and runs and list what they hold. Raises ``DataError``."""
+        wiring = self.wiring
+        dataset = wiring.dataset
+        self._runs = dict(zip(wiring.run_names, wiring.runs, strict=True))
+        if wiring.sample and not self._runs:
+            self._runs = self._sample_runs(dataset)
+        self.name = "built-in sample" if wiring.sample else str(wiring.data_path)
+        refs = wiring.refs()
+        predictions = {name: list(run.refs()) for name, run in self._runs.items()}
+        if wiring.selected:
+            chosen = {ref.uuid for ref in refs}
+            predictions = {name: [p for p in found if p.uuid in chosen] for name, found in predictions.items()}
+        self.listing = Listing(entries_of(refs, predictions), tuple(self._runs))
+        self.problems = tuple(dataset.problems) + tuple(p for run in self._runs.values() for p in run.problems)
+        self.wants_hint = wiring.sample and not self.memory.hint_was_seen()
+        return self.listing
+
+    def _sample_runs(self, dataset: Dataset) -> dict[str, Run]:
+        from sessions.submissions import Run
+
+        from vakra_tui.sample import sample_runs
+
+        paths = dict(sample_runs())
+        order = sorted(paths, key=lambda name: (name != FIRST_RUN, name))
+        return {name: Run.open(paths[name], dataset) for name in order}
+
+    async def first(self) -> Entry | None:
+        """The row to open at once: the instance that was asked for, or on the sample one that failed by its policy."""
+        shown = self.listing.entries
+        if self.wiring.instance is not None:
+            found = [entry for entry in shown if entry.uuid.startswith(self.wiring.instance)]
+            return found[0] if len(found) == 1 else None
+        if not self.wiring.sample or self.wiring.selected:
+            return None
+        run = next(iter(self._runs), None)
+        for entry in shown:
+            if entry.capability == 4 and run in entry.predictions and entry.instance is not None:
+                self.read_entries([entry])
+                if entry.policy:
+                    await self.evaluate(entry, run)
+                    verdict = entry.verdicts.get(run) if run is not None else None
+                    if verdict is not None and verdict.passed is False and verdict.failed_stage == "policy":
+                        return entry
+        return shown[0] if shown else None
+
+    def hint_seen(self) -> None:
+        """The first-start hint was read."""
+        self.wants_hint = False
+        self.memory.keep_hint_seen()
+
+    def read_entries(self, entries: Sequence[Entry]) -> None:
+        """Read the records of some rows for their query, number of turns and policy."""
+        for entry in entries:
+            if entry.query is not None or entry.problem:
+                continue
+            try:
+                if entry.instance is not None:
+                    instance = self.wiring.dataset.load(entry.instance)
+                    entry.query = instance.query
+                    entry.turns = len(instance.turns)
+                    entry.policy = bool(instance.policy.strip())
+                else:
+                    run, prediction = next(iter(entry.predictions.items()))
+                    entry.query = self._runs[run].load(prediction).query
+            except DataError as error:
+                entry.problem = str(error)
+
+    # --- parts -------------------------------------------------------------------------------------------------------
+
+    @property
+    def environments(self) -> EnvironmentChain:
+        return self.wiring.environments
+
+    @property
+    def environment_name(self) -> str:
+        return self.wiring.environments.name
+
+    @property
+    def judge(self) -> Judge:
+        return self.wiring.judge
+
+    @property
+    def judge_kind(self) -> str:
+        return self.wiring.judge.kind
+
+    @cached_property
+    def _truths(self) -> GroundTruths:
+        from eval.truths import GroundTruths
+
+        return GroundTruths()
+
+    async def truth(self, instance: Instance) -> Truth:
+        """The executed reference path of an instance, shared by all its sessions."""
+        from eval.paper import execute_truth
+
+        environment = self.environments.serving(instance)
+        key = f"{environment.kind} {environment.name} {instance.capability} {instance.domain} {instance.uuid}"
+        return await self._truths.get(key, lambda: execute_truth(instance, environment))
+
+    # --- verdicts and sessions ---------------------------------------------------------------------------------------
+
+    async def evaluate(self, entry: Entry, run: str | None = None) -> None:
+        """Score the predictions of a row, as the batch would, one instance at a time."""
+        from eval.paper import PaperProfile
+        from eval.profile import Item, ScoringContext, Unit
+
+        for name in (run,) if run is not None else self._runs:
+            if name in entry.verdicts or (entry.instance is None and name not in entry.predictions):
+                continue
+            context = ScoringContext(
+                dataset=self.wiring.dataset,
+                run=self._runs[name],
+                environments=self.environments,
+                judge=self.judge,
+                truths=self._truths,
+            )
+            item = Item(position=0, instance=entry.instance, prediction=entry.predictions.get(name))
+            entry.verdicts[name] = (await PaperProfile().score(Unit(items=(item,)), context))[0]
+
+    def session(self, entry: Entry, run: str | None = None) -> DebugSession:
+        """A debugger session on a row: on the prediction of ``run``, or of the first run that has one."""
+        chosen = run if run is not None else next(iter(entry.predictions), None)
+
+        def load() -> Subject:
+            prediction = self._prediction(entry, chosen)
+            instance = self._instance(entry, prediction)
+
+            def learned(verdict: Verdict) -> None:
+                if chosen is not None:
+                    entry.verdicts[chosen] = verdict
+
+            name = chosen if chosen is not None else next(iter(self._runs), "")
+            return Subject(instance, name, prediction, extra=entry.instance is None, learned=learned)
+
+        return DebugSession(self, load)
+
+    def _prediction(self, entry: Entry, run: str | None) -> Prediction | None:
+        if run is None or run not in entry.predictions:
+            return None
+        return self._runs[run].load(entry.predictions[run])
+
+    def _instance(self, entry: Entry, prediction: Prediction | None) -> Instance:
+        if entry.instance is not None:
+            return self.wiring.dataset.load(entry.instance)
+        if prediction is None:
+            raise DataError(f"there is neither an instance nor a prediction of {entry.uuid}")
+        return Instance(
+            uuid=prediction.uuid,
+            capability=prediction.capability or entry.capability,
+            domain=prediction.domain,
+            turns=(Turn(turn_id=prediction.turn_id, query=prediction.query),),
+        )
+
+    def runs_of(self, entry: Entry) -> tuple[str, ...]:
+        """The runs that hold a prediction of a row."""
+        return tuple(entry.predictions)
+
+    def flag_of(self, uuid: str) -> str:
+        """The note of a flag on this instance's ground truth, empty where it has none."""
+        return self._flags.get(uuid, "")
+
+
+__all__ = ["Wiring", "World"]

@@ -1,0 +1,61 @@
+"""The line of tab names above a pane; a click chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+
+from vakra_tui.render import palette, strip
+from vakra_tui.state.lines import Line, Span
+
+
+class TabLine(Widget):
+    """Names in a row; the chosen one stands in brackets, so that it is told without colour."""
+
+    DEFAULT_CSS = "TabLine { height: 1; }"
+
+    class Picked(Message):
+        """A name was clicked."""
+
+        def __init__(self, tab_line: TabLine, name: str) -> None:
+            super().__init__()
+            self.tab_line = tab_line
+            self.name = name
+
+        @property
+        def control(self) -> TabLine:
+            return self.tab_line
+
+    def __init__(self, names: Sequence[str], *, id: str) -> None:
+        super().__init__(id=id)
+        self.names = tuple(names)
+        self.chosen = self.names[0]
+        self.tail: Line = ()
+
+    def choose(self, name: str) -> None:
+        self.chosen = name
+        self.refresh()
+
+    def name_after(self, steps: int) -> str:
+        """The name ``steps`` places further, round the end."""
+        return self.names[(self.names.index(self.chosen) + steps) % len(self.names)]
+
+    def _line(self) -> Line:
+        parts = [Span(f"[{name}]", "title") if name == self.chosen else Span(f" {name} ", "dim") for name in self.names]
+        return (*parts, *self.tail)
+
+    def render_line(self, y: int) -> Strip:
+        colours = palette(self.app.current_theme.dark)
+        return strip(self._line(), self.size.width, colours, base=self.rich_style)
+
+    def on_click(self, event: events.Click) -> None:
+        start = 0
+        for name in self.names:
+            start += len(name) + 2
+            if event.x < start:
+                self.post_message(self.Picked(self, name))
+                return

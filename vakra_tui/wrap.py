@@ -1,0 +1,114 @@
+"""Lines folded to a width in terminal cells; measured on sanitised text, cut between characters, never inside one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from rich.cells import cell_len
+
+from vakra_tui.state.lines import Line, Span
+from vakra_tui.text import sanitize
+
+_PIECES = re.compile(r"\s+|[^\s]+")
+
+
+def clean(content: Line) -> Line:
+    """The line with every span sanitised; sanitising twice changes nothing."""
+    return tuple(Span(sanitize(text), role) for text, role in content)
+
+
+def width_of(content: Line) -> int:
+    """Cells that the line takes on screen."""
+    return sum(cell_len(sanitize(span.text)) for span in content)
+
+
+def _split(text: str, room: int) -> tuple[str, str]:
+    """The longest head of ``text`` within ``room`` cells (at least one character), and the rest."""
+    used = 0
+    for index, character in enumerate(text):
+        used += cell_len(character)
+        if used > room and index:
+            return text[:index], text[index:]
+    return text, ""
+
+
+def wrap(content: Line, width: int) -> Iterator[Line]:
+    """The line as one or more lines of at most ``width`` cells, broken at white space where there is some.
+
+    Line breaks inside a span break the line. Continuations keep the indentation of the first line's leading blanks.
+    """
+    for paragraph in _paragraphs(content):
+        yield from _wrap_paragraph(paragraph, width)
+
+
+def _paragraphs(content: Line) -> Iterator[Line]:
+    current: list[Span] = []
+    for text, role in content:
+        first, *rest = text.split("\n")
+        current.append(Span(first, role))
+        for part in rest:
+            yield tuple(current)
+            current = [Span(part, role)]
+    yield tuple(current)
+
+
+def _wrap_paragraph(content: Line, width: int) -> Iterator[Line]:
+    content = clean(content)
+    if width_of(content) <= width:
+        yield content
+        return
+    lead = "".join(span.text for span in content)
+    indent = min(len(lead) - len(lead.lstrip(" ")), width // 2)
+    current: list[Span] = []
+    used = 0
+    for text, role in content:
+        for match in _PIECES.finditer(text):
+            piece = match.group()
+            cells = cell_len(piece)
+            if used + cells <= width:
+                current.append(Span(piece, role))
+                used += cells
+                continue
+            if piece.isspace():
+                yield tuple(current)
+                current, used = _fresh(indent)
+                continue
+            if used > indent and cells <= width - indent:
+                yield tuple(current)
+                current, used = _fresh(indent)
+            while piece:
+                head, piece = _split(piece, max(width - used, 1))
+                current.append(Span(head, role))
+                used += cell_len(head)
+                if piece:
+                    yield tuple(current)
+                    current, used = _fresh(indent)
+    if current and any(span.text.strip() for span in current):
+        yield tuple(current)
+
+
+def _fresh(indent: int) -> tuple[list[Span], int]:
+    return ([Span(" " * indent)] if indent else []), indent
+
+
+def crop(content: Line, width: int) -> Line:
+    """The line within ``width`` cells, an ellipsis in its last cell where something was left out."""
+    content = clean(content)
+    if width_of(content) <= width:
+        return content
+    kept: list[Span] = []
+    room = width - 1
+    for text, role in content:
+        cells = cell_len(text)
+        if cells <= room:
+            kept.append(Span(text, role))
+            room -= cells
+            continue
+        if room > 0:
+            head, _ = _split(text, room)
+            if cell_len(head) <= room:
+                kept.append(Span(head, role))
+        break
+    kept.append(Span("\u2026", "dim"))
+    return tuple(kept)
