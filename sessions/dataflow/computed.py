@@ -22,7 +22,7 @@ CONVENTIONAL = frozenset({0, 1, 2, 10, 100, 1000})
 
 
 def computes_from_nowhere(instance: Instance, calls: MadeCalls) -> Iterator[int]:
-    """The numbers of the calls of literal tools that compute from values none of which was seen in the dialogue or in a response."""
+    """The numbers of the calls of literal tools of whose values none was seen in the dialogue or in a response."""
     if not any(made.call.name in LITERAL_TOOLS for made in calls.scored):
         return
     texts = [text for turn in instance.turns for text in (turn.query, *map(str, atoms(turn.answer)))]
