@@ -1,3 +1,7 @@
 """Datasets in VAKRA's own layout: instances, ground truth, tool universes and where everything lies."""
 
 from __future__ import annotations
+
+from toolenv.dataset.dataset import Dataset, InstanceRef, RecordCounts
+
+__all__ = ["Dataset", "InstanceRef", "RecordCounts"]

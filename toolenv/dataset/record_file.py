@@ -42,7 +42,9 @@ class Span(Value, frozen=True):
 class RecordFile:
     """The index of one file: the spans of its records, and what is wrong with it.
 
-    ``label`` is how sentences name the file. For a UTF-16 file the text is kept in memory as UTF-8.
+    ``repeated`` holds the uuids that several records have, once it is indexed by uuid. ``problems`` are sentences
+    about what could not be used, ``notes`` about what was odd and used all the same. ``label`` is how sentences name
+    the file. For a UTF-16 file the text is kept in memory as UTF-8.
     """
 
     def __init__(self, path: Path, label: str, visit: Visitor | None = None) -> None:
@@ -50,6 +52,8 @@ class RecordFile:
         self.label = label
         self.spans: list[Span] = []
         self.problems: list[str] = []
+        self.notes: list[str] = []
+        self.repeated: frozenset[str] = frozenset()
         self._visit = visit
         self._text: bytes | None = None
         self._identity: tuple[int, int] | None = None
