@@ -59,10 +59,10 @@ class LocalScorer:
             return Scored(verdict=verdict)
         try:
             instance = context.instance(item.instance)
+            universe = context.dataset.universe(instance.uuid) if instance.capability == 1 else None
         except DataError:
             # The verdict says what is wrong with the record; it belongs to no slice but its domain.
             return Scored(verdict=verdict, slices={"domain": item.domain})
-        universe = context.dataset.universe(instance.uuid) if instance.capability == 1 else None
         style = universe.style if universe is not None else None
         return Scored(
             verdict=verdict,

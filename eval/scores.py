@@ -17,11 +17,9 @@ from eval.scored import GATES, SLICES, Scored, gate_rulings
 from toolenv.model import CAPABILITY_DIRS
 
 SIEVE_CLASSES = ("tool_selection", "argument_names", "argument_values", "answer", "none", "undecided")
-SIEVE_LEVELS = (
-    ("tool", "tool_selection"),
-    ("argument_names", "argument_names"),
-    ("argument_values", "argument_values"),
-)
+SIEVE_LEVELS = {"tool": "tool_selection", "argument_names": "argument_names", "argument_values": "argument_values"}
+"""Level of the cumulative sieve -> the class that breaks at it."""
+
 DECIDERS = ("program", "offline", "judge", "recorded", "human", "undecided")
 STATUSES = ("scored", "missing", "extra", "unscored")
 

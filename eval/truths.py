@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from sessions.dataflow import GroundTruthAnalysis
 from sessions.trajectory import ExecutedTrajectory
 from toolenv.model import ToolSpec
 
@@ -16,9 +17,13 @@ KEPT = 128
 
 @dataclass(frozen=True)
 class Truth:
-    """An executed ground truth and the tools that its session offers at the end, those of the instance's universe."""
+    """An executed ground truth and its analysis, both independent of any run.
+
+    ``tools`` are those that its session offers at the end, for capability 1 the tools of the instance's universe.
+    """
 
     executed: ExecutedTrajectory
+    analysis: GroundTruthAnalysis
     tools: tuple[ToolSpec, ...]
 
 

@@ -1,0 +1,171 @@
+"""``vakra-tui --batch``: score runs and write reports, without a screen."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolenv.errors import DataError
+from vakra_tui.cli.codes import INTERRUPTED, UNUSABLE, exit_code
+from vakra_tui.cli.progress import Progress
+from vakra_tui.cli.streams import OutputGone, narrate, stdout
+from vakra_tui.cli.supervision import Stop, supervised
+from vakra_tui.options import BatchOptions, Options
+from vakra_tui.wiring import Wiring
+
+if TYPE_CHECKING:
+    from eval.engine import RunPlan, Scorer
+    from eval.report import ReportInfo
+
+SHOWN_PROBLEMS = 20
+
+
+def run(options: Options, batch: BatchOptions) -> int:
+    """Run a batch to its exit code. Raises ``VakraError`` where the command or its data cannot be used."""
+    plans: list[RunPlan] = []
+
+    def keep_finished() -> None:
+        for plan in plans:
+            plan.results.flush()
+
+    return supervised(lambda stop: asyncio.run(_run(options, batch, stop, plans)), last=keep_finished)
+
+
+async def _run(options: Options, batch: BatchOptions, stop: Stop, plans: list[RunPlan]) -> int:
+    options = _checked(options, batch)
+    wiring = Wiring(options)
+    try:
+        infos = [wiring.report_info(index) for index in range(len(wiring.runs))]
+        problems = _say_problems(wiring)
+        if batch.dry_run:
+            return _dry_run(wiring)
+        finished = await _score(wiring, infos, batch, stop, plans)
+        if not finished:
+            done = sum(plan.results.done for plan in plans)
+            total = sum(len(plan.items) for plan in plans)
+            narrate(
+                f"interrupted: {done} of {total} are finished and stored, no report is written; go on with --resume"
+            )
+            return INTERRUPTED
+        code = exit_code(
+            [plan.results.tally for plan in plans],
+            problems=problems,
+            fail_under=batch.fail_under,
+            interrupted=False,
+        )
+        try:
+            _write(wiring, infos, plans, batch)
+        except OutputGone:
+            return code or UNUSABLE
+        return code
+    finally:
+        for plan in plans:
+            plan.results.close()
+        await wiring.close()
+
+
+def _checked(options: Options, batch: BatchOptions) -> Options:
+    """The options with what the sample adds. Raises ``DataError`` for options that do not go together."""
+    if not options.runs and options.data is None:
+        from vakra_tui.sample import sample_runs
+
+        options = Options(**{**_fields(options), "runs": tuple(sorted(sample_runs()))})
+    if not options.runs:
+        raise DataError("nothing to score: name the predictions with --run DIR")
+    if options.record is not None and batch.workers > 1:
+        raise DataError("--record keeps one file a domain and needs --workers 1")
+    if batch.out is not None and not Path(batch.out).resolve().parent.is_dir():
+        raise DataError(f"the folder of --out {batch.out} is not there")
+    return options
+
+
+def _fields(options: Options) -> dict[str, object]:
+    return {name: getattr(options, name) for name in options.__struct_fields__}
+
+
+def _say_problems(wiring: Wiring) -> bool:
+    """Name unusable files and records on stderr; whether there are any."""
+    found = list(dict.fromkeys([*wiring.dataset.problems, *itertools.chain(*(run.problems for run in wiring.runs))]))
+    for problem in found[:SHOWN_PROBLEMS]:
+        narrate(f"vakra-tui: {problem}")
+    if len(found) > SHOWN_PROBLEMS:
+        narrate(f"vakra-tui: {len(found) - SHOWN_PROBLEMS} more problems, see the notes of the report")
+    return bool(found)
+
+
+def _dry_run(wiring: Wiring) -> int:
+    for run, name in zip(wiring.runs, wiring.run_names, strict=True):
+        items = wiring.items(run)
+        pairs = sum(item.instance is not None and item.prediction is not None for item in items)
+        missing = sum(item.prediction is None for item in items)
+        with stdout() as stream:
+            extra = len(items) - pairs - missing
+            text = f"{name}: {pairs} to score, {missing} missing, {extra} extra; 0 model calls, 0 tokens"
+            stream.write(text.encode() + b"\n")
+    return 0
+
+
+async def _score(
+    wiring: Wiring, infos: Sequence[ReportInfo], batch: BatchOptions, stop: Stop, plans: list[RunPlan]
+) -> bool:
+    from eval.engine import Engine, RunPlan
+    from eval.results import Results
+    from eval.resume import scope_of
+    from vakra_tui.wiring import scorer
+
+    local, items = scorer(wiring)
+    for info, run_items in zip(infos, items, strict=True):
+        results = Results(len(run_items), store=wiring.store, scope=scope_of(info))
+        plans.append(RunPlan(items=run_items, results=results))
+    progress = Progress(sum(len(run_items) for run_items in items), quiet=batch.quiet)
+    chosen = _pool(wiring, batch) if batch.workers > 1 else local
+    try:
+        engine = Engine(
+            wiring.profile,
+            plans,
+            chosen,
+            concurrency=batch.concurrency,
+            resume=batch.resume,
+            on_done=progress.add,
+        )
+        return await engine.run(stop.event())
+    finally:
+        await chosen.close()
+        progress.close()
+
+
+def _pool(wiring: Wiring, batch: BatchOptions) -> Scorer:
+    import msgspec
+
+    from eval.workers import WorkerPool
+    from vakra_tui.wiring import worker_scorer
+
+    return WorkerPool(worker_scorer, msgspec.json.encode(wiring.options), batch.workers)
+
+
+def _write(wiring: Wiring, infos: Sequence[ReportInfo], plans: Sequence[RunPlan], batch: BatchOptions) -> None:
+    """Files first: a reader of stdout that leaves early must not cost a report."""
+    from eval.report import head, named_for_run, replacing, write, write_lines
+
+    heads = [head(info, plan.results.tally) for info, plan in zip(infos, plans, strict=True)]
+    for info, report_head, plan in zip(infos, heads, plans, strict=True):
+        if batch.out is not None:
+            path = named_for_run(Path(batch.out), info.run_name, wiring.run_names)
+            with replacing(path) as stream:
+                write(stream, report_head, plan.results.spool)
+            if not batch.quiet:
+                narrate(f"report: {path}")
+    for info, report_head, plan in zip(infos, heads, plans, strict=True):
+        with stdout() as stream:
+            if batch.format == "json":
+                write(stream, report_head, plan.results.spool)
+            elif batch.format == "jsonl":
+                write_lines(stream, plan.results.spool)
+            elif not batch.quiet:
+                from vakra_tui.cli.summary import render
+
+                text = render(info, plan.results.tally, report_head["notes"], plan.results.spool)
+                stream.write(text.encode() + b"\n")

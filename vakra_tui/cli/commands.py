@@ -1,0 +1,67 @@
+"""Which commands there are, and how each begins. A command's module is imported when it is called."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from toolenv.errors import EnvironmentFailure, VakraError
+from vakra_tui.cli.parser import Parser, batch_options_of, main_parser, options_of
+from vakra_tui.cli.streams import OutputGone, is_terminal, narrate
+
+COMMANDS = {
+    "tools": "list the tools of a domain, or call one",
+    "validate": "check a run against the submission schema",
+    "compare": "compare two reports on the same instances",
+    "doctor": "versions, paths, environments reached, store health",
+}
+"""Name -> help; each is ``vakra_tui.cli.<name>`` with ``main(argv) -> int``."""
+
+BATCH_ONLY = ("out", "resume", "fail_under", "predictions_out", "dry_run")
+"""Options that mean nothing without ``--batch``."""
+
+
+def run(argv: Sequence[str]) -> int:
+    """Run a command to its exit code; an error that has a sentence becomes one line on stderr."""
+    try:
+        if argv and argv[0] in COMMANDS:
+            command = import_module(f"vakra_tui.cli.{argv[0]}")
+            code: int = command.main(list(argv[1:]))
+            return code
+        return _main(argv)
+    except EnvironmentFailure as error:
+        narrate(f"vakra-tui: {error}")
+        return 3
+    except VakraError as error:
+        narrate(f"vakra-tui: {error}")
+        return 2
+    except OutputGone:
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def _main(argv: Sequence[str]) -> int:
+    parser = main_parser(list(COMMANDS.items()))
+    arguments = parser.parse_args(argv)
+    options = options_of(arguments)
+    if arguments.batch:
+        from vakra_tui.cli.batch import run as run_batch
+
+        return run_batch(options, batch_options_of(arguments))
+    _refuse_batch_options(parser, vars(arguments))
+    if not is_terminal(sys.stdin) or not is_terminal(sys.stdout):
+        narrate("vakra-tui: the debugger needs a terminal; use --batch to score without one")
+        return 2
+    from vakra_tui.app import VakraApp
+    from vakra_tui.wiring import Wiring
+
+    VakraApp(Wiring(options)).run()
+    return 0
+
+
+def _refuse_batch_options(parser: Parser, arguments: dict[str, object]) -> None:
+    for name in BATCH_ONLY:
+        if arguments[name]:
+            parser.error(f"--{name.replace('_', '-')} needs --batch")
