@@ -111,11 +111,11 @@ class Run:
         flat = domain_files(self.path, ".")
         folders = capability_folders(self.path, self.name)
         groups: list[tuple[int | None, str, Mapping[str, Path]]] = []
-        for capability, folder in folders.items():
+        for number, folder in folders.items():
             found = domain_files(folder, folder.name)
             self.problems.extend(found.problems)
             self.notes.extend(found.ignored)
-            groups.append((capability, f"{folder.name}/", found.files))
+            groups.append((number, f"{folder.name}/", found.files))
         self.problems.extend(flat.problems)
         self.notes.extend(flat.ignored)
         groups.append((None, "", flat.files))
