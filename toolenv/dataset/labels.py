@@ -42,12 +42,12 @@ def uses_labels(call: ToolCall) -> bool:
     return call.label is not None or any(label_in(value) for value in call.arguments.values())
 
 
-def resolve(call: ToolCall, results: Mapping[str, ToolResult], spec: ToolSpec | None = None) -> ToolCall:
+def resolve(call: ToolCall, results: Mapping[str, ToolResult | str], spec: ToolSpec | None = None) -> ToolCall:
     """The call as today's tools take it: labels replaced by what is behind them, ``data_source`` by ``data_label``.
 
-    ``results`` grows while a path runs: each executed call with a label adds its result. A result without a handle
-    stands for the value that its text says. With a ``spec`` that knows ``data_source`` itself, that name is kept. The
-    call itself is returned where nothing is to be done.
+    ``results`` grows while a path runs: each executed call with a label adds its result or the handle that it made. A
+    result without a handle stands for the value that its text says. With a ``spec`` that knows ``data_source``
+    itself, that name is kept. The call itself is returned where nothing is to be done.
     """
     if not uses_labels(call):
         return call
@@ -66,7 +66,9 @@ def resolve(call: ToolCall, results: Mapping[str, ToolResult], spec: ToolSpec | 
     return msgspec.structs.replace(call, arguments=arguments)
 
 
-def _behind(result: ToolResult) -> Json:
+def _behind(result: ToolResult | str) -> Json:
+    if isinstance(result, str):
+        return result
     return result.handle if result.handle is not None else decode(result.text)
 
 
