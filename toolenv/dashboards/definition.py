@@ -100,7 +100,8 @@ def load_endpoints(path: Path) -> EndpointFile:
 def dump_endpoints(content: EndpointFile) -> str:
     """The file's text: one endpoint a line, so that two versions can be compared line by line."""
     lines = ",\n".join(json.dumps(msgspec.to_builtins(e), ensure_ascii=False) for e in content.endpoints)
-    return f'{{"format": {json.dumps(content.format)}, "domain": {json.dumps(content.domain)}, "endpoints": [\n{lines}\n]}}\n'
+    head = f'{{"format": {json.dumps(content.format)}, "domain": {json.dumps(content.domain)}, "endpoints": ['
+    return f"{head}\n{lines}\n]}}\n"
 
 
 def _problem(endpoints: Sequence[Endpoint]) -> str | None:

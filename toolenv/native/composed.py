@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 class ComposedSession:
     """Tools of one domain that keep no state between calls, so a fork is the session under another name."""
 
+    forks_by_copy = True
+
     def __init__(self, domain: str, dashboards: DashboardTools | None, documents: DocumentTools | None) -> None:
         self._domain = domain
         self._dashboards = dashboards

@@ -1,0 +1,84 @@
+"""Where the built sample lies: the user's cache directory, keyed by the content of its sources.
+
+A build goes to a directory of its own beside the final one and is renamed into place, so that a reader never sees
+half a dataset and two processes may build at once. Where the cache cannot be written, the temporary directory serves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from toolenv.errors import DataError
+
+_LAYOUT = "1"
+"""Changes when the same sources would be written differently."""
+
+_COMPLETE = "complete"
+
+
+def built_sample() -> Path:
+    """The directory that holds ``dataset/`` and ``runs/``. Raises ``DataError`` when it can be built nowhere."""
+    from vakra_tui.sample.sources import content_version
+
+    name = f"sample-{_LAYOUT}-{content_version()}"
+    reasons = []
+    for place in _places():
+        target = place / name
+        if (target / _COMPLETE).is_file():
+            return target
+        try:
+            place.mkdir(parents=True, exist_ok=True, mode=0o700)
+            return _build_into(place, target)
+        except OSError as error:
+            reasons.append(f"{place}: {error.strerror or error}")
+    raise DataError(
+        f"the built-in sample cannot be written ({'; '.join(reasons)}); set XDG_CACHE_HOME to a writable folder."
+    )
+
+
+def _places() -> Iterator[Path]:
+    import platformdirs
+
+    yield Path(platformdirs.user_cache_dir("vakra-tui"))
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    yield Path(tempfile.gettempdir()) / f"vakra-tui-{user}"
+
+
+def _build_into(place: Path, target: Path) -> Path:
+    work = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=place))
+    try:
+        _run_apart(work)
+        (work / _COMPLETE).write_text("", encoding="ascii")
+        try:
+            work.rename(target)
+        except OSError:
+            if not (target / _COMPLETE).is_file():
+                raise
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return target
+
+
+def _run_apart(out: Path) -> None:
+    """Build in a thread with an event loop of its own, so that a caller inside a running loop may ask as well."""
+    errors: list[BaseException] = []
+
+    def build() -> None:
+        from vakra_tui.sample.building import build_sample
+
+        try:
+            asyncio.run(build_sample(out))
+        except BaseException as error:  # noqa: BLE001 - handed to the caller's thread as it is
+            errors.append(error)
+
+    thread = threading.Thread(target=build, name="build-sample")
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
