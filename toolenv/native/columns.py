@@ -1,0 +1,271 @@
+"""Columns and the types that they print: immutable lists of cells, and the inference of the released environment.
+
+The release turns every table into a data frame at each step and back into lists; what matters of that is which type
+name a column prints and how its cells change on the way (contract, sections 1.2 and 4; names of pandas 3, or of pandas
+2 by a setting). A ``Column`` holds the cells as the lists of the release would hold them:
+
+* ``int``: integers of 64 bits; ``float``: floats, NaN where a cell is NULL;
+* ``text``: strings, the one object ``NULL_TEXT`` where a cell is NULL (pandas 3 alone);
+* ``text_none``, ``float_none``: the same with None where a cell is NULL;
+* ``object``: anything else (mixed, bytes, NULL alone, integers beyond 64 bits).
+
+A ``Series`` is a column seen through an index vector: selecting rows copies no cell.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+
+Kind = Literal["int", "float", "text", "text_none", "float_none", "object"]
+
+NULL_TEXT: Final = float("nan")
+"""The NULL of a text column. One object, so that distinct values merge it, as the release does for text."""
+
+_INT64_MIN: Final = -(2**63)
+_INT64_MAX: Final = 2**63 - 1
+_UINT64_MAX: Final = 2**64 - 1
+_NONE: Final = type(None)
+
+Rows = array  # of unsigned positions, type code "I"
+
+
+class Column:
+    """Cells of one column, never changed after construction.
+
+    ``key`` names the content: columns with equal keys hold equal cells. ``nulls`` is false only where no cell can be
+    NULL. ``origin`` is the column that inference gives for a column with None in place of NaN.
+    """
+
+    __slots__ = ("_numbers", "_retrieved", "_whole", "key", "kind", "nulls", "origin", "values")
+
+    def __init__(self, values: list[Any], kind: Kind, key: bytes, *, nulls: bool, origin: Column | None = None) -> None:
+        self.values = values
+        self.kind = kind
+        self.key = key
+        self.nulls = nulls
+        self.origin = origin
+        self._numbers: np.ndarray[Any, Any] | None = None
+        self._retrieved: Column | None = None
+        self._whole: tuple[str, Series] | None = None
+
+    def inferred(self, pandas2: bool) -> tuple[str, Series]:
+        """What inference gives for the whole column; found once, since neither cells nor setting change."""
+        if self._whole is None:
+            self._whole = _inferred_object(Series(self, None), pandas2)
+        return self._whole
+
+    def numbers(self) -> np.ndarray[Any, Any]:
+        """The cells of an ``int`` or ``float`` column as a numpy array of 64 bits, made at first use."""
+        if self._numbers is None:
+            import numpy
+
+            self._numbers = numpy.array(self.values, dtype=numpy.int64 if self.kind == "int" else numpy.float64)
+        return self._numbers
+
+    def retrieved(self) -> Column:
+        """The column with None for NaN: what ``retrieve_data`` and the getters hand out."""
+        if not self.nulls or self.kind in ("int", "text_none", "float_none"):
+            return self
+        if self._retrieved is None:
+            cells = [None if isinstance(cell, float) and cell != cell else cell for cell in self.values]
+            kinds: dict[Kind, Kind] = {"float": "float_none", "text": "text_none"}
+            kind = kinds.get(self.kind, "object")
+            origin = None if kind == "object" else self
+            self._retrieved = Column(cells, kind, self.key, nulls=True, origin=origin)
+        return self._retrieved
+
+    def retrieved_cells(self, rows: Rows[int] | None) -> list[Any]:
+        """Cells at ``rows`` with None for NaN, as a list of their own where anything had to change."""
+        return Series(self.retrieved(), rows).cells()
+
+    @property
+    def cost(self) -> int:
+        """Estimated bytes that the column keeps alive."""
+        sample = self.values[:: max(1, len(self.values) // 64)]
+        cell = sum(cell.__sizeof__() for cell in sample if cell is not None) / max(1, len(sample))
+        return int(len(self.values) * (8 + cell)) + 64
+
+
+class Series(NamedTuple):
+    """A column through an index vector; ``rows`` None means all cells in order."""
+
+    column: Column
+    rows: Rows[int] | None
+
+    def __len__(self) -> int:
+        return len(self.column.values) if self.rows is None else len(self.rows)
+
+    def cells(self) -> list[Any]:
+        """All cells in row order; the column's own list where nothing is selected (never change it)."""
+        if self.rows is None:
+            return self.column.values
+        return list(map(self.column.values.__getitem__, self.rows))
+
+    def first(self, count: int) -> list[Any]:
+        if self.rows is None:
+            return self.column.values[:count]
+        return [self.column.values[row] for row in self.rows[:count]]
+
+    def iterate(self) -> Iterator[Any]:
+        return iter(self.column.values) if self.rows is None else map(self.column.values.__getitem__, self.rows)
+
+    def numbers(self) -> np.ndarray[Any, Any]:
+        numbers = self.column.numbers()
+        if self.rows is None:
+            return numbers
+        import numpy
+
+        return numbers[numpy.frombuffer(self.rows, dtype=numpy.uint32)]
+
+
+def digest(*parts: bytes) -> bytes:
+    """A short digest of parts, unambiguous in where one ends."""
+    state = blake2b(digest_size=16)
+    for part in parts:
+        state.update(len(part).to_bytes(8, "little"))
+        state.update(part)
+    return state.digest()
+
+
+def rows_key(rows: Rows[int] | None) -> bytes:
+    return b"all" if rows is None else digest(rows.tobytes())
+
+
+def null(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, float) and cell != cell)
+
+
+def infer(series: Series, pandas2: bool) -> tuple[str, Series]:
+    """The type name that a step prints for a column and the cells that the step works on.
+
+    A column of no rows is ``float64``, as an empty list is.
+    """
+    column, rows = series
+    count = len(series)
+    if count == 0:
+        return "float64", series
+    kind = column.kind
+    if kind == "int":
+        return "int64", series
+    if kind == "float":
+        return "float64", series
+    if kind == "text":
+        if not column.nulls or _any_text(series):
+            return "str", series
+        cells = [float("nan") for _ in range(count)]
+        return "float64", Series(Column(cells, "float", digest(b"nulls", str(count).encode()), nulls=True), None)
+    if kind == "text_none":
+        if pandas2 or not _any_text(series):
+            return "object", series
+        return "str", Series(column.origin or _with_null_text(column), rows)
+    if kind == "float_none":
+        if column.origin is None or all(cell is None for cell in series.iterate()):
+            return "object", series
+        return "float64", Series(column.origin, rows)
+    return column.inferred(pandas2) if rows is None else _inferred_object(series, pandas2)
+
+
+def column_of(cells: list[Any], key: bytes, pandas2: bool) -> tuple[str, Column]:
+    """The column that a fresh list of cells becomes, and its type name (``float64`` where it is empty)."""
+    name, series = infer(Series(Column(cells, "object", key, nulls=True), None), pandas2)
+    return name, series.column
+
+
+def raw_column(cells: list[Any], key: bytes) -> Column:
+    """A column that keeps the given cells exactly; inference looks at them when a later step needs it."""
+    types = set(map(type, cells))
+    if types == {int} and min(cells) >= _INT64_MIN and max(cells) <= _INT64_MAX:
+        return Column(cells, "int", key, nulls=False)
+    if types == {float}:
+        return Column(cells, "float", key, nulls=any(cell != cell for cell in cells))
+    return Column(cells, "object", key, nulls=True)
+
+
+def unique(series: Series) -> list[Any]:
+    """Distinct cells in order of first appearance, by Python's equality; every NaN of a float column counts (S6)."""
+    cells = series.cells()
+    if series.column.kind != "float" or not series.column.nulls:
+        return list(dict.fromkeys(cells))
+    seen: set[Any] = set()
+    kept: list[Any] = []
+    for cell in cells:
+        if cell != cell:
+            kept.append(cell)
+        elif cell not in seen:
+            seen.add(cell)
+            kept.append(cell)
+    return kept
+
+
+def concatenated(name_1: str, first: Series, name_2: str, second: Series, key: bytes) -> tuple[str, Column]:
+    """Cells of one column below those of another, in their common type: numbers meet as floats, else as objects."""
+    cells: list[Any] = [*first.cells(), *second.cells()]
+    if name_1 == name_2:
+        column = first.column
+        if name_1 == "int64":
+            return name_1, Column(cells, "int", key, nulls=False)
+        if name_1 == "float64":
+            return name_1, Column(cells, "float", key, nulls=True)
+        if name_1 == "str":
+            return name_1, Column(cells, "text", key, nulls=column.nulls or second.column.nulls)
+        return name_1, Column(cells, "object", key, nulls=True)
+    numeric = {"int64", "float64", "uint64"}
+    if name_1 in numeric and name_2 in numeric:
+        return "float64", Column([float(cell) for cell in cells], "float", key, nulls=True)
+    return "object", Column(cells, "object", key, nulls=True)
+
+
+def _any_text(series: Series) -> bool:
+    return any(type(cell) is str for cell in series.iterate())
+
+
+def _with_null_text(column: Column) -> Column:
+    cells = [NULL_TEXT if cell is None else cell for cell in column.values]
+    return Column(cells, "text", column.key, nulls=column.nulls)
+
+
+def _inferred_object(series: Series, pandas2: bool) -> tuple[str, Series]:
+    column = series.column
+    cells = series.cells()
+    types = set(map(type, cells))
+    has_null = _NONE in types
+    kinds = types - {_NONE}
+    key = column.key if series.rows is None else digest(column.key, rows_key(series.rows))
+    if kinds == {int} and not has_null:
+        low, high = min(cells), max(cells)
+        if low >= _INT64_MIN and high <= _INT64_MAX:
+            return "int64", Series(Column(cells, "int", key, nulls=False), None)
+        return ("uint64" if low >= 0 and high <= _UINT64_MAX else "object"), series
+    if kinds and kinds <= {int, float}:
+        if int in kinds and not _fits(cell for cell in cells if type(cell) is int):
+            return "object", series
+        floats = [float("nan") if cell is None else float(cell) for cell in cells]
+        nulls = has_null or any(cell != cell for cell in floats)
+        return "float64", Series(Column(floats, "float", key, nulls=nulls), None)
+    if str in kinds and kinds <= {str, float} and not pandas2:
+        if float in kinds and not all(cell != cell for cell in cells if type(cell) is float):
+            return "object", series
+        texts = [cell if type(cell) is str else NULL_TEXT for cell in cells]
+        return "str", Series(Column(texts, "text", key, nulls=has_null or float in kinds), None)
+    if kinds == {str}:
+        return "object", Series(Column(cells, "text_none", key, nulls=has_null), None)
+    return "object", series
+
+
+def _fits(numbers: Iterable[int]) -> bool:
+    """Whether integers can be told apart from objects: none beyond 64 bits, signed and unsigned not mixed."""
+    low, high = 0, 0
+    for number in numbers:
+        low, high = min(low, number), max(high, number)
+    return low >= _INT64_MIN and high <= _UINT64_MAX
+
+
+def take(rows: Rows[int] | None, positions: Rows[int]) -> Rows[int]:
+    """The index vector that selects ``positions`` of what ``rows`` selects."""
+    return positions if rows is None else array("I", map(rows.__getitem__, positions))

@@ -1,0 +1,414 @@
+"""What the tools compute, as the released tools do (contract, sections 1.6 to 1.8), on columns instead of data frames.
+
+Table operations give a ``Derived``: the names, the printed types, and the recipe that makes the rows. Failures are
+``ToolError``; its message is a sentence for whoever made the call. Notes say where a result is a known quirk (S rows
+of the contract, section 4).
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from toolenv.model import Json
+from toolenv.native.columns import (
+    Rows,
+    Series,
+    concatenated,
+    digest,
+    infer,
+    null,
+    raw_column,
+    rows_key,
+    unique,
+)
+from toolenv.native.patterns import Matcher, PatternError, contains, has_wildcards, like
+from toolenv.native.tables import Budget, Frame, Recipe, Table
+
+
+class ToolError(Exception):
+    """A tool that failed; the message is the sentence to answer with."""
+
+
+class Derived(NamedTuple):
+    """A new table of ``size`` rows: the rows, or, where nobody needed them yet, how to make them.
+
+    ``dtypes`` None prints Python's names.
+    """
+
+    names: tuple[str, ...]
+    dtypes: tuple[str, ...] | None
+    size: int
+    parents: tuple[Table, ...]
+    frame: Frame | None = None
+    recipe: Recipe | None = None
+    notes: tuple[str, ...] = ()
+
+
+def made_by(make: Callable[[], Derived], budget: Budget) -> tuple[Table, tuple[str, ...]]:
+    """The table that a step makes and the step's notes. Rows dropped later are made by running the step again."""
+    derived = make()
+
+    def again() -> Frame:
+        frame = make().frame
+        assert frame is not None
+        return frame
+
+    table = Table(
+        derived.names,
+        derived.dtypes,
+        derived.size,
+        derived.recipe or again,
+        budget,
+        derived.parents,
+        derived.frame,
+    )
+    return table, derived.notes
+
+
+class Step(NamedTuple):
+    """A table as a step of the release sees it: cells and type names inferred anew."""
+
+    frame: Frame
+    dtypes: tuple[str, ...]
+
+
+def inferred(table: Table, pandas2: bool) -> Step:
+    frame = table.frame()
+    pairs = [infer(series, pandas2) for series in frame.series]
+    series = tuple(series for _, series in pairs)
+    same = all(new is old for new, old in zip(series, frame.series, strict=True))
+    return Step(frame if same else Frame(series, frame.size), tuple(name for name, _ in pairs))
+
+
+# --- filter ----------------------------------------------------------------------------------------------------------
+
+_ORDERINGS: Mapping[str, str] = {
+    "greater_than": ">",
+    "less_than": "<",
+    "greater_than_equal_to": ">=",
+    "less_than_equal_to": "<=",
+}
+
+
+def filtered(table: Table, key: str, condition: str, value: Json, pandas2: bool) -> Derived:
+    """Rows whose cell meets a condition; the rules of coercion and of NULL are those of contract 1.6."""
+    if table.count == 0:
+        raise ToolError("the table is empty and the release fails on filtering an empty table (S15): nothing to filter")
+    position = table.position(key)
+    notes: list[str] = []
+    first = table.frame().series[position].first(1)[0]
+    if isinstance(first, str) and type(value) is int:
+        value = str(value)
+    step = inferred(table, pandas2)
+    dtype = step.dtypes[position]
+    series = step.frame.series[position]
+    value = _coerced(value, dtype, key, notes)
+    positions = _positions(series, dtype, condition, value, key, pandas2, notes)
+    if type(value) is int and dtype in ("str", "object") and null(first):
+        notes.append(
+            f"the first cell of {key} is NULL, so the number {value} is not compared as text; "
+            "with text in the first row the same filter gives another result (S16)"
+        )
+    frame = step.frame.selected(positions)
+    return Derived(table.names, step.dtypes, len(positions), (table,), frame, notes=tuple(notes))
+
+
+def _coerced(value: Json, dtype: str, key: str, notes: list[str]) -> Json:
+    """Text becomes a number for a number column; a fraction is cut off for an integer column (S7)."""
+    try:
+        if isinstance(value, str) and dtype == "float64":
+            return float(value)
+        if isinstance(value, str) and dtype == "int64":
+            return int(value)
+        if isinstance(value, float) and dtype == "int64":
+            whole = int(value)
+            if whole != value:
+                notes.append(f"{value!r} is cut to {whole} because {key} holds integers (S7)")
+            return whole
+    except (ValueError, OverflowError) as error:
+        raise ToolError(f"{value!r} cannot be compared with {key}, which holds {dtype} numbers: {error}") from error
+    return value
+
+
+def _positions(
+    series: Series, dtype: str, condition: str, value: Any, key: str, pandas2: bool, notes: list[str]
+) -> Rows[int]:
+    if condition == "contains":
+        return _containing(series, dtype, value, key, notes)
+    if condition == "like":
+        return _alike(series, dtype, value, key, notes)
+    cells = series.cells()
+    nulls = series.column.nulls
+    if value is None:
+        if condition == "equal_to":
+            return array("I", [row for row, cell in enumerate(cells) if null(cell)] if nulls else [])
+        if condition == "not_equal_to":
+            return array("I", [row for row, cell in enumerate(cells) if not null(cell)] if nulls else range(len(cells)))
+        return array("I")
+    if dtype == "float64" and isinstance(value, int):
+        try:
+            value = float(value)
+        except OverflowError as error:
+            raise ToolError(f"{value} is too large to be compared with {key}, which holds floats") from error
+    if isinstance(value, float) and value != value:
+        return array("I", range(len(cells)) if condition == "not_equal_to" else [])
+    if condition == "equal_to":
+        return array("I", [row for row, cell in enumerate(cells) if cell == value])
+    if condition == "not_equal_to":
+        return array("I", [row for row, cell in enumerate(cells) if cell != value])
+    try:
+        return _ordered(cells, condition, value, nulls and dtype in ("str", "object"))
+    except TypeError as error:
+        raise ToolError(f"{value!r} cannot be ordered against the cells of {key}: {error}") from error
+
+
+def _ordered(cells: list[Any], condition: str, value: Any, skip_nulls: bool) -> Rows[int]:
+    """Rows by an ordering; a NaN among numbers meets none. Raises TypeError for cells of another kind."""
+    sign = _ORDERINGS[condition]
+    if skip_nulls:
+        kept = [(row, cell) for row, cell in enumerate(cells) if not null(cell)]
+        if sign == ">":
+            return array("I", [row for row, cell in kept if cell > value])
+        if sign == "<":
+            return array("I", [row for row, cell in kept if cell < value])
+        if sign == ">=":
+            return array("I", [row for row, cell in kept if cell >= value])
+        return array("I", [row for row, cell in kept if cell <= value])
+    if sign == ">":
+        return array("I", [row for row, cell in enumerate(cells) if cell > value])
+    if sign == "<":
+        return array("I", [row for row, cell in enumerate(cells) if cell < value])
+    if sign == ">=":
+        return array("I", [row for row, cell in enumerate(cells) if cell >= value])
+    return array("I", [row for row, cell in enumerate(cells) if cell <= value])
+
+
+def _containing(series: Series, dtype: str, value: Any, key: str, notes: list[str]) -> Rows[int]:
+    if dtype not in ("str", "object") or any(isinstance(cell, bytes) for cell in series.iterate()):
+        raise ToolError(f"contains needs a text column; {key} holds {dtype} cells")
+    if not isinstance(value, str):
+        raise ToolError(f"contains needs a text to look for in {key}, not {value!r}")
+    cells = series.cells()
+    texts = {cell for cell in cells if type(cell) is str}
+    if has_wildcards(value):
+        notes.append(f"contains reads {value!r} as a regular expression, not as plain text (S12)")
+    found = _matching(texts, lambda: contains(value, texts, arrow=dtype == "str"))
+    return array("I", [row for row, cell in enumerate(cells) if type(cell) is str and cell in found])
+
+
+def _alike(series: Series, dtype: str, value: Any, key: str, notes: list[str]) -> Rows[int]:
+    if not isinstance(value, str):
+        raise ToolError(f"like needs a pattern of text for {key}, which holds {dtype} cells, not {value!r}")
+    cells = series.cells()
+    texts = {cell for cell in cells if type(cell) is str}
+    odd = next((cell for cell in cells if type(cell) is not str and not (isinstance(cell, float) and cell != cell)), "")
+    if odd != "" or any(cell is None for cell in cells):
+        raise ToolError(f"like needs text in every row of {key}; it also holds {type(odd).__name__} cells")
+    found = _matching(texts, lambda: like(value))
+    if _matching(texts, lambda: like(value, sql=True)) != found:
+        notes.append(
+            "like is case-sensitive here, '.' stands for any character and nothing crosses a line break; "
+            "SQL's LIKE gives other rows for this pattern (S12)"
+        )
+    return array("I", [row for row, cell in enumerate(cells) if type(cell) is str and cell in found])
+
+
+def _matching(texts: set[str], make: Callable[[], Matcher]) -> set[str]:
+    try:
+        matches = make()
+        return {text for text in texts if matches(text)}
+    except PatternError as error:
+        raise ToolError(str(error)) from error
+
+
+# --- sort ------------------------------------------------------------------------------------------------------------
+
+
+def sorted_by(table: Table, key: str, ascending: bool, pandas2: bool) -> Derived:
+    """Rows in the order of a column: stable both ways, NULL last both ways, text by code point."""
+    if table.count == 0:
+        raise ToolError("the table is empty: there is nothing to sort")
+    step = inferred(table, pandas2)
+    series = step.frame.series[table.position(key)]
+    try:
+        positions = _order(series.cells(), ascending, series.column.nulls)
+    except TypeError as error:
+        raise ToolError(f"the cells of {key} cannot be put in one order: {error}") from error
+    return Derived(table.names, step.dtypes, table.count, (table,), step.frame.taken(positions))
+
+
+def sorted_by_ranking(table: Table, ranking: Sequence[Any], ascending: bool, pandas2: bool) -> Derived:
+    if not ranking:
+        raise ToolError("ranking_array is empty: it must hold one number for each row")
+    if len(ranking) != table.count:
+        raise ToolError(f"ranking_array holds {len(ranking)} numbers for {table.count} rows: it must hold one for each")
+    step = inferred(table, pandas2)
+    frame = step.frame.taken(_order(list(ranking), ascending, True))
+    return Derived(table.names, step.dtypes, table.count, (table,), frame)
+
+
+def _order(cells: list[Any], ascending: bool, nulls: bool) -> Rows[int]:
+    if not nulls:
+        return array("I", sorted(range(len(cells)), key=cells.__getitem__, reverse=not ascending))
+    known = [row for row, cell in enumerate(cells) if not null(cell)]
+    missing = [row for row, cell in enumerate(cells) if null(cell)]
+    known.sort(key=cells.__getitem__, reverse=not ascending)
+    return array("I", known + missing)
+
+
+# --- retrieve, transform, concatenate --------------------------------------------------------------------------------
+
+
+def retrieved(table: Table, keys: Sequence[str], distinct: bool, limit: int) -> Derived:
+    """Chosen columns with None for NaN; ``distinct`` only where a single key is given. A negative limit is none."""
+    names = tuple(dict.fromkeys(keys))
+    places = [table.position(name) for name in names]
+    count = table.count if names else 0
+    if not distinct:
+        kept = min(count, limit) if limit >= 0 else count
+
+        def recipe() -> Frame:
+            series = table.frame().series
+            chosen = [Series(column.retrieved(), rows) for column, rows in (series[place] for place in places)]
+            whole = Frame(tuple(chosen), count)
+            return whole if kept == count else whole.taken(array("I", range(kept)))
+
+        return Derived(names, None, kept, (table,), recipe=recipe)
+
+    series = table.frame().series[places[0]]
+    cells = unique(series)
+    if limit >= 0:
+        cells = cells[:limit]
+    cells = [None if isinstance(cell, float) and cell != cell else cell for cell in cells]
+    key = digest(b"distinct", series.column.key, rows_key(series.rows), str(limit).encode())
+    frame = Frame((Series(raw_column(cells, key), None),), len(cells))
+    return Derived(names, None, frame.size, (table,), frame)
+
+
+def transformed(table: Table, key: str, operation: str, arguments: Mapping[str, Json]) -> Derived:
+    """The table with one column replaced, cell by cell: ``substring``, ``abs`` or ``datetime``."""
+    place = table.position(key)
+    notes: list[str] = []
+    if operation == "datetime" and arguments.get("pattern") not in ("%Y", "%m", "%d"):
+        notes.append("only %Y, %m and %d are known: any other pattern makes every ISO date NULL (S15)")
+    cells = _transformed_cells(table, place, key, operation, arguments)
+    settings = repr((operation, sorted(arguments.items(), key=lambda item: item[0])))
+    frame = table.frame()
+    series = frame.series[place]
+    content = digest(settings.encode("utf-8", "surrogatepass"), series.column.key, rows_key(series.rows))
+    changed = Series(raw_column(cells, content), None)
+    own = Frame((*frame.series[:place], changed, *frame.series[place + 1 :]), table.count)
+    return Derived(table.names, None, table.count, (table,), own, notes=tuple(notes))
+
+
+def _transformed_cells(table: Table, place: int, key: str, operation: str, arguments: Mapping[str, Json]) -> list[Any]:
+    cells = table.frame().series[place].iterate()
+    try:
+        if operation == "abs":
+            return [abs(cell) for cell in cells]
+        if operation == "substring":
+            window = slice(arguments.get("start_index", 0), arguments.get("end_index", -1))
+            return [cell[window] for cell in cells]
+        pattern = arguments["pattern"]
+        return [_date_part(cell, pattern) for cell in cells]
+    except TypeError as error:
+        raise ToolError(f"{operation} cannot be applied to every cell of {key}: {error}") from error
+
+
+def _date_part(cell: Any, pattern: Json) -> Any:
+    """Year, month or day of an ISO date; anything that is no ISO date stays as it is."""
+    try:
+        moment = datetime.fromisoformat(cell)
+    except (ValueError, TypeError):
+        return cell
+    if pattern == "%Y":
+        return moment.year
+    if pattern == "%m":
+        return moment.month
+    return moment.day if pattern == "%d" else None
+
+
+def stacked(first: Table, second: Table, pandas2: bool) -> Derived:
+    """Rows of one table, then of the other; both must have the same column names."""
+    if set(first.names) != set(second.names):
+        only = sorted(set(first.names) ^ set(second.names))
+        raise ToolError(f"the two tables must have the same columns; only one of them has {', '.join(only)}")
+    above, below = inferred(first, pandas2), inferred(second, pandas2)
+    dtypes, series = [], []
+    for place, name in enumerate(first.names):
+        other = second.position(name)
+        upper, lower = above.frame.series[place], below.frame.series[other]
+        key = digest(b"stacked", upper.column.key, rows_key(upper.rows), lower.column.key, rows_key(lower.rows))
+        dtype, column = concatenated(above.dtypes[place], upper, below.dtypes[other], lower, key)
+        dtypes.append(dtype)
+        series.append(Series(column, None))
+    count = first.count + second.count
+    return Derived(first.names, tuple(dtypes), count, (first, second), Frame(tuple(series), count))
+
+
+def truncated(table: Table, count: int) -> Derived:
+    kept = min(count, table.count)
+
+    def recipe() -> Frame:
+        frame = table.frame()
+        return frame if kept == frame.size else frame.taken(array("I", range(kept)))
+
+    return Derived(table.names, table.dtypes, kept, (table,), recipe=recipe)
+
+
+def distinct_rows(table: Table) -> Derived:
+    """Rows without repetition, first appearances kept."""
+    columns = [map(_hashable, series.iterate()) for series in table.frame().series]
+    seen: dict[tuple[Any, ...], int] = {}
+    for row, cells in enumerate(zip(*columns, strict=True)):
+        seen.setdefault(cells, row)
+    positions = array("I", seen.values())
+    return Derived(table.names, table.dtypes, len(positions), (table,), table.frame().selected(positions))
+
+
+def _hashable(cell: Any) -> Any:
+    return None if null(cell) else cell
+
+
+# --- Calculator ------------------------------------------------------------------------------------------------------
+
+
+def calculated(left: Json, right: Json, operation: str) -> tuple[Json, tuple[str, ...]]:
+    """Arithmetic on numbers and lists (contract, section 1.8): lists of one and numbers broadcast."""
+    notes: list[str] = []
+    try:
+        if not isinstance(left, list) and not isinstance(right, list):
+            return _arithmetic(left, right, operation, notes), tuple(notes)
+        first = left if isinstance(left, list) else [left]
+        second = right if isinstance(right, list) else [right]
+        if len(first) == 1 and len(second) > 1:
+            first = first * len(second)
+        elif len(second) == 1 and len(first) > 1:
+            second = second * len(first)
+        if len(first) != len(second):
+            raise ToolError(f"lists of {len(first)} and {len(second)} numbers cannot be combined")
+        results = [_arithmetic(one, other, operation, notes) for one, other in zip(first, second, strict=True)]
+        if not all(type(result) is int for result in results):
+            results = [float(result) for result in results]
+    except OverflowError as error:
+        raise ToolError(f"the result is too large: {error}") from error
+    return results, tuple(dict.fromkeys(notes))
+
+
+def _arithmetic(left: Any, right: Any, operation: str, notes: list[str]) -> Any:
+    if left is None or right is None:
+        return math.nan
+    if operation == "add":
+        return left + right
+    if operation == "subtract":
+        return left - right
+    if operation == "multiply":
+        return left * right
+    if right > 0:
+        return left / right
+    notes.append("division by a negative number or by zero gives nan here (S9)")
+    return math.nan
