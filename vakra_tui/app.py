@@ -45,7 +45,7 @@ class VakraApp(App[int]):
         self.world = World(wiring)
         self.instances = InstancesScreen()
         self.opened = False
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._screen_loop: asyncio.AbstractEventLoop | None = None
 
     @property
     def dataset_name(self) -> str:
@@ -56,7 +56,7 @@ class VakraApp(App[int]):
         return Footer(show_command_palette=False, compact=True)
 
     def on_mount(self) -> None:
-        self._loop = asyncio.get_running_loop()
+        self._screen_loop = asyncio.get_running_loop()
         self.push_screen(self.instances)
         self.call_after_refresh(self._begin)
 
@@ -71,7 +71,7 @@ class VakraApp(App[int]):
 
     def from_engine(self, function: Callable[..., None], *arguments: Any) -> None:
         """Called in the engine thread: have ``function`` called on the screen's event loop."""
-        if self._loop is None or self._loop.is_closed():
+        if self._screen_loop is None or self._screen_loop.is_closed():
             return
 
         def inside() -> None:
@@ -79,7 +79,7 @@ class VakraApp(App[int]):
                 with self._context():
                     function(*arguments)
 
-        self._loop.call_soon_threadsafe(inside)
+        self._screen_loop.call_soon_threadsafe(inside)
 
     async def read(self, function: Callable[..., LineSource], *arguments: Any) -> LineSource:
         """Make a large line source in a worker thread; the last argument is the width to lay it out for."""
@@ -110,9 +110,6 @@ class VakraApp(App[int]):
         for start in range(0, len(listing.entries), READ_AT_ONCE):
             entries = listing.entries[start : start + READ_AT_ONCE]
             await self.engine.call(self.world.read_entries, entries)
-            self._list_changed()
-        if self.world.stored:
-            await self.engine.call(self.world.read_verdicts)
             self._list_changed()
 
     def _list_changed(self) -> None:

@@ -36,7 +36,7 @@ def _split(text: str, room: int) -> tuple[str, str]:
 def wrap(content: Line, width: int) -> Iterator[Line]:
     """The line as one or more lines of at most ``width`` cells, broken at white space where there is some.
 
-    Line breaks inside a span break the line. Continuations keep the indentation of the first line's leading blanks.
+    Line breaks inside a span break the line. Continuations are indented as the first line is, or to its ``hang`` mark.
     """
     for paragraph in _paragraphs(content):
         yield from _wrap_paragraph(paragraph, width)
@@ -58,8 +58,7 @@ def _wrap_paragraph(content: Line, width: int) -> Iterator[Line]:
     if width_of(content) <= width:
         yield content
         return
-    lead = "".join(span.text for span in content)
-    indent = min(len(lead) - len(lead.lstrip(" ")), width // 2)
+    indent = min(_indent(content), width // 2)
     current: list[Span] = []
     used = 0
     for text, role in content:
@@ -86,6 +85,17 @@ def _wrap_paragraph(content: Line, width: int) -> Iterator[Line]:
                     current, used = _fresh(indent)
     if current and any(span.text.strip() for span in current):
         yield tuple(current)
+
+
+def _indent(content: Line) -> int:
+    """Cells before the hanging mark, or else the leading blanks."""
+    before = 0
+    for text, role in content:
+        if role == "hang":
+            return before
+        before += cell_len(text)
+    lead = "".join(span.text for span in content)
+    return len(lead) - len(lead.lstrip(" "))
 
 
 def _fresh(indent: int) -> tuple[list[Span], int]:

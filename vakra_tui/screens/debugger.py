@@ -107,7 +107,7 @@ class DebuggerScreen(Screen[None]):
         self.scene: Scene | None = None
         self.cursor = 0
         self._tab: step.Tab = "call"
-        self._context = False
+        self._context_shown = False
         self._hint = hint
         self._follow = True
         self._shown: tuple[object, ...] = ()
@@ -179,7 +179,7 @@ class DebuggerScreen(Screen[None]):
             return
         narrow = self.has_class("-narrow")
         self.query_one("#header", Banner).show_lines([head.header(scene)])
-        self.query_one("#question", Banner).show_lines(head.question(scene, context=self._context))
+        self.query_one("#question", Banner).show_lines(head.question(scene, context=self._context_shown))
         self.query_one("#policy", Banner).show_lines(head.policy(scene.policy, whole=not narrow))
         listed = self.query_one("#steps", PickList)
         listed.show(steps.StepsSource(scene), keep=True)
@@ -312,9 +312,9 @@ class DebuggerScreen(Screen[None]):
         self._draw_waterfall()
 
     def action_context(self) -> None:
-        self._context = not self._context
+        self._context_shown = not self._context_shown
         if self.scene is not None:
-            self.query_one("#question", Banner).show_lines(head.question(self.scene, context=self._context))
+            self.query_one("#question", Banner).show_lines(head.question(self.scene, context=self._context_shown))
 
     def action_step(self) -> None:
         if self.scene is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from eval.model import Verdict
-from sessions.dataflow import GroundTruthAnalysis, align, origins_by_step
+from sessions.dataflow import AlignedPair, ArgumentDifference, GroundTruthAnalysis, align, origins_by_step
 from sessions.dataflow.provenance import ArgumentOrigin
 from sessions.trajectory import CallTool, ExecutedTrajectory, Trajectory
 from toolenv import policy as policies
@@ -44,7 +44,7 @@ def build(
     if executed is None:
         executed = ExecutedTrajectory(trajectory=Trajectory(instance=instance), tables=())
     found = findings(executed, truth)
-    applicability = policies.applicability(policies.parse(instance.policy), instance.domain)
+    applicability = policies.applicability_of(instance)
     calls = [(made.number, made.call) for made in found.calls.calls.scored]
     broken = violations(instance, applicability, calls)
     rows = rows_of(
@@ -123,7 +123,7 @@ def _beside_reference(
         different = {difference.argument: difference for difference in pair.differences}
         arguments = tuple(
             msgspec.structs.replace(
-                argument, note=_difference(different[argument.name].kind, different[argument.name].expected)
+                argument, note=_difference(different[argument.name], pair)
             )
             if argument.name in different
             else argument
@@ -139,12 +139,14 @@ def _beside_reference(
     return tuple(told)
 
 
-def _difference(kind: str, expected: object) -> str:
-    if kind == "unknown":
+def _difference(difference: ArgumentDifference, pair: AlignedPair) -> str:
+    if difference.kind == "unknown":
         return "the tool has no such argument"
-    if kind == "value":
-        return f"reference: {_json(expected)}"
-    return ""
+    if difference.kind != "value":
+        return ""
+    if difference.expected is None and difference.argument not in pair.truth.arguments:
+        return "the reference leaves it out"
+    return f"reference: {_json(difference.expected)}"
 
 
 def _json(value: object) -> str:

@@ -28,11 +28,12 @@ Role = Literal[
     "punct",
     "code",
     "bar",
+    "hang",
 ]
 
 
 class Span(NamedTuple):
-    """A piece of a line in one role."""
+    """A piece of a line in one role. An empty one in the role ``hang`` marks where continuation lines begin."""
 
     text: str
     role: Role = ""
@@ -40,6 +41,8 @@ class Span(NamedTuple):
 
 Line = tuple[Span, ...]
 BLANK: Line = ()
+
+HANG = Span("", "hang")
 
 Part = str | Span | tuple[str, Role]
 

@@ -24,20 +24,21 @@ def policy_view(instance: Instance, applicability: policies.Applicability) -> Po
     """The banner of an instance's policy; ``applicability`` is that of its domain, or what somebody ruled."""
     if not instance.policy.strip():
         return PolicyView()
-    policy = policies.parse(instance.policy)
+    policy = policies.policy_of(instance)
     return PolicyView(
         text=instance.policy,
         kind=_KIND_WORDS.get(policy.kind, policy.kind),
         topics=(*policy.topics, *policy.unknown_topics),
         applicability=applicability,
-        why=_why(policy, instance.domain, applicability),
+        why=_why(policy, instance, applicability),
         api=_state("API", policy, applicability),
         rag=_state("RAG", policy, applicability),
         first=policy.preferred or "" if applicability == "applies" else "",
     )
 
 
-def _why(policy: policies.Policy, domain: str, applicability: str) -> str:
+def _why(policy: policies.Policy, instance: Instance, applicability: str) -> str:
+    domain = instance.domain
     if policy.kind == "unknown":
         return "the text is none of the known kinds"
     if policy.kind == "none":
@@ -48,7 +49,7 @@ def _why(policy: policies.Policy, domain: str, applicability: str) -> str:
         return f"no table knows the topic {policy.unknown_topics[0]!r}"
     if applicability == "unknown":
         return f"no table knows the topic of the domain {domain}"
-    group = topic_of(domain)
+    group = instance.topics.get(domain) or topic_of(domain)
     return f"the topic of {domain} is {group}" if group else ""
 
 
@@ -67,7 +68,7 @@ def violations(
     found: dict[int, str] = {}
     if applicability != "applies":
         return found
-    policy = policies.parse(instance.policy)
+    policy = policies.policy_of(instance)
     history: list[ToolCall] = []
     for number, call in calls:
         reason = policies.violation(policy, applicability, history, call)

@@ -11,17 +11,19 @@ from vakra_tui.widgets.line_view import LineView
 class Banner(LineView, can_focus=False):
     """Wrapped lines, as tall as they are, at most ``tallest`` rows; longer ones scroll by the wheel.
 
-    ``cut`` shows each line on one row with an ellipsis instead of wrapping it.
+    ``cut`` shows each line on one row with an ellipsis instead of wrapping it. Without lines it takes no room.
     """
 
     DEFAULT_CSS = """
-    Banner { height: 1; scrollbar-size-vertical: 1; overflow-x: hidden; }
+    Banner { height: 1; scrollbar-size: 0 0; scrollbar-gutter: auto; }
     """
 
     def __init__(self, *, id: str, tallest: int = 4, cut: bool = False) -> None:
         super().__init__(id=id)
         self._tallest = tallest
         self._cut = cut
+        self._given: tuple[Line, ...] = ()
+        self.display = False
 
     @property
     def tallest(self) -> int:
@@ -30,25 +32,24 @@ class Banner(LineView, can_focus=False):
 
     @tallest.setter
     def tallest(self, rows: int) -> None:
-        self._tallest = rows
-        self._fit()
+        if rows != self._tallest:
+            self._tallest = rows
+            self._fit()
 
     def show_lines(self, lines: Sequence[Line]) -> None:
-        """Show other lines; no lines take no room."""
-        self.show(Lines(lines, wrapped=not self._cut))
+        """Show other lines; showing the same ones again costs nothing."""
+        given = tuple(lines)
+        if given == self._given:
+            return
+        self._given = given
+        self.display = bool(given)
+        self.show(Lines(given, wrapped=not self._cut))
+        self.call_after_refresh(self._measure)
 
     def _measure(self) -> None:
         super()._measure()
         self._fit()
 
     def _fit(self) -> None:
-        wanted = min(self.count, self._tallest)
-        self.display = wanted > 0
-        if wanted:
-            self.styles.height = wanted
-
-    def show(self, source: object, *, keep: bool = False) -> None:  # type: ignore[override]
-        self.display = True
-        super().show(source, keep=keep)  # type: ignore[arg-type]
-        if self.size.width == 0:
-            self.call_after_refresh(self._measure)
+        if self.count:
+            self.styles.height = min(self.count, self._tallest)

@@ -17,6 +17,10 @@ from vakra_tui.state.lines import Line, Lines, LineSource
 class LineView(ScrollView, can_focus=True):
     """Shows a ``LineSource``; only the visible rows are ever asked for. Focusable, scrolls by keys and wheel."""
 
+    DEFAULT_CSS = """
+    LineView { scrollbar-gutter: stable; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1; }
+    """
+
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("up,k", "scroll_up", "Up", show=False),
         Binding("down,j", "scroll_down", "Down", show=False),
@@ -72,10 +76,6 @@ class LineView(ScrollView, can_focus=True):
         self._laid_out = width
         self._count = self._source.layout(width)
         self.virtual_size = Size(max(self._source.cells, 1), self._count)
-        if self.text_width() != width:  # a scroll bar came or went
-            self._laid_out = self.text_width()
-            self._count = self._source.layout(self._laid_out)
-            self.virtual_size = Size(max(self._source.cells, 1), self._count)
 
     def line_at(self, index: int) -> Line:
         """The line drawn at ``index``."""

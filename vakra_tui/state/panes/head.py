@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vakra_tui.state.lines import BLANK, Line, Span, line
+from vakra_tui.state.lines import BLANK, HANG, Line, Span, line
 from vakra_tui.state.scene import PolicyView, Scene
 from vakra_tui.text import one_line
 
@@ -67,14 +67,14 @@ def question(scene: Scene, *, context: bool) -> list[Line]:
     lines: list[Line] = []
     if context:
         for number, turn in enumerate(turns[:-1], start=1):
-            lines.append(line((f" turn {number}  ", "label"), (turn.query, "dim")))
+            lines.append(line((f" turn {number}  ", "label"), HANG, (turn.query, "dim")))
             if turn.answer is not None:
                 lines.append(line(("    answer ", "label"), (answer_text(turn.answer), "dim")))
     which = ""
     if len(turns) > 1:
         which = f"   turn {len(turns)} of {len(turns)}"
         which += "  (h hides the context)" if context else "  (h shows the context)"
-    lines.append(line((" Q  ", "label"), (scene.instance.query or "no query", "title"), (which, "dim")))
+    lines.append(line((" Q  ", "label"), HANG, (scene.instance.query or "no query", "title"), (which, "dim")))
     return lines
 
 
@@ -95,7 +95,7 @@ def policy(view: PolicyView, *, whole: bool) -> list[Line]:
         return []
     what = view.kind or "not understood"
     words, role = _APPLIES.get(view.applicability, ("", "dim"))
-    parts: list[Span] = [Span(" POLICY  ", "label"), Span(what, "strong")]
+    parts: list[Span] = [Span(" POLICY  ", "label"), HANG, Span(what, "strong")]
     if view.topics:
         parts.append(Span(" for "))
         for index, topic in enumerate(view.topics):

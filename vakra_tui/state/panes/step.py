@@ -8,7 +8,7 @@ from typing import Literal
 from sessions.trajectory import Message
 from toolenv.model import Json
 from vakra_tui.state import response as responses
-from vakra_tui.state.lines import BLANK, Line, Lines, LineSource, Role, Span, line
+from vakra_tui.state.lines import BLANK, HANG, Line, Lines, LineSource, Role, Span, line
 from vakra_tui.state.panes.truth import short_json
 from vakra_tui.state.response import RawText
 from vakra_tui.state.scene import ArgumentRow, Scene, StepRow
@@ -139,7 +139,7 @@ def argument_lines(row: StepRow) -> list[Line]:
 
 
 def _argument(argument: ArgumentRow, width: int) -> Line:
-    parts = [Span(f"  {one_line(argument.name, 80):<{width}}  ", "key"), responses.scalar_line(argument.value)]
+    parts = [Span(f"  {one_line(argument.name, 80):<{width}}  ", "key"), HANG, responses.scalar_line(argument.value)]
     if argument.coerced:
         parts += [
             Span(" ~> ", "dim"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from eval.model import StageResult, Verdict
-from vakra_tui.state.lines import Line, Role, Span, line
+from vakra_tui.state.lines import HANG, Line, Role, Span, line
 from vakra_tui.state.scene import Scene
 
 STAGE_WORDS = {"policy": "policy", "tool_sequence": "tool sequence", "final_response": "final response"}
@@ -93,7 +93,7 @@ def _stage(stage: StageResult) -> list[Line]:
 
 def _reason(name: str, outcome: str, decided_by: str | None, reason: str) -> Line:
     text, role = _OUTCOMES.get(outcome, (outcome, ""))
-    parts = [Span(f"   {name:<15}", "label"), Span(f"{text:<12}", role)]
+    parts = [Span(f"   {name:<15}", "label"), Span(f"{text:<12}", role), HANG]
     if decided_by:
         parts.append(Span(f"by {decided_by}: ", "dim"))
     parts.append(Span(reason))
