@@ -55,9 +55,7 @@ class ComposedSession:
             return self._get_data() if name == "get_data" else _unknown(name)
         problem = refusal(spec, arguments)
         if problem is not None:
-            return ToolResult(
-                text=f"Input validation error: {problem}", is_error=True, failed=True, error_kind="refused_arguments"
-            )
+            return ToolResult(text=problem, is_error=True, failed=True, error_kind="refused_arguments")
         if own_name is not None and self._dashboards is not None:
             return await self._dashboards.call(own_name, arguments)
         assert self._documents is not None
