@@ -1,0 +1,279 @@
+"""Offline ruling: does the answer agree with the ground-truth answer? (contract, "Gate 2")"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from eval.model import Evidence, Ruling
+from eval.offline.due import NO, SIGNS, YES, Due, Place, due_values, places, places_in, signs, yes_no_words
+from eval.offline.items import enumeration
+from eval.offline.numbers import AnswerNumber, numbers
+from eval.offline.reading import Reading, asserts_nothing, prepared, read_answer
+from eval.offline.rows import rows_mixed
+from toolenv.model import Json
+from toolenv.policy import is_refusal
+
+SHOWN = 5
+
+
+def consistent_ruling(answer: str, truth: Json, questions: Sequence[str]) -> Ruling:
+    """The ruling on an answer; ``truth`` is the ground-truth answer, ``questions`` the user's turns, the last last."""
+    reading = read_answer(answer, questions)
+    if reading.is_empty:
+        return _fail("the answer is empty")
+    if is_refusal(truth):
+        return _refusal_due(reading)
+    due = due_values(truth)
+    if not due:
+        return _undecided("the ground-truth answer holds no value that could be looked for")
+    found = {id(d): places(d, reading) for d in due}
+    lacking = [d for d in due if not found[id(d)]]
+    if reading.refusal is not None and not _enumerates_all(reading, due):
+        return _refused(reading, due, lacking)
+    if lacking and asserts_nothing(reading, questions):
+        return _fail("nothing is asserted after the lead-in")
+    listed = enumeration(reading, due)
+    if listed is not None and listed.strict:
+        return _listed(reading, due, listed.missing, listed.extra, questions)
+    if lacking:
+        return _without(reading, due, lacking, questions)
+    doubt = _doubt(reading, due, [place for d in due for place in found[id(d)]], questions)
+    if doubt is None and listed is not None and listed.extra:
+        doubt = f"{_names(listed.extra)} stands among the values and is none of them"
+    if doubt is None and rows_mixed(truth, reading):
+        doubt = "all values are there, but which belong together cannot be told"
+    if doubt is not None:
+        return _undecided(doubt)
+    return _pass(f"the answer gives {_due(due)}", due)
+
+
+# --- outcomes --------------------------------------------------------------------------------------------------------
+
+
+def _pass(reason: str, due: Sequence[Due]) -> Ruling:
+    return Ruling(outcome="pass", decided_by="offline", reason=reason, evidence=({"found": [d.value for d in due]},))
+
+
+def _fail(reason: str, *evidence: Evidence) -> Ruling:
+    return Ruling(outcome="fail", decided_by="offline", reason=reason, evidence=tuple(evidence))
+
+
+def _undecided(reason: str) -> Ruling:
+    return Ruling(outcome="undecided", reason=reason)
+
+
+def _names(items: Sequence[str]) -> str:
+    shown = ", ".join(f"'{item[:60]}'" for item in items[:SHOWN])
+    return shown if len(items) <= SHOWN else f"{shown} and {len(items) - SHOWN} more"
+
+
+def _due(due: Sequence[Due]) -> str:
+    shown = ", ".join(d.text for d in due[:SHOWN])
+    return shown if len(due) <= SHOWN else f"{shown} and {len(due) - SHOWN} more"
+
+
+# --- refusals --------------------------------------------------------------------------------------------------------
+
+_AFTER_ALL = re.compile(
+    r"\b(?:but|however|nevertheless|nonetheless|still|although|that said|from my|in general|known)\b"
+)
+
+
+def _refusal_due(reading: Reading) -> Ruling:
+    if reading.refusal is None:
+        return _fail("the ground truth declines to answer and the answer does not")
+    rest = reading.text.partition(prepared(reading.refusal))[2]
+    if _AFTER_ALL.search(rest) or numbers(rest):
+        return _undecided("the answer declines and then says more")
+    return Ruling(outcome="pass", decided_by="offline", reason="both decline to answer")
+
+
+def _refused(reading: Reading, due: Sequence[Due], lacking: Sequence[Due]) -> Ruling:
+    if len(lacking) < len(due) or any(d.kind == "null" for d in due):
+        return _undecided(f"the answer declines ('{reading.refusal}') and yet gives a value")
+    if _AFTER_ALL.search(reading.text.partition(prepared(reading.refusal or ""))[2]):
+        return _undecided(f"the answer declines ('{reading.refusal}') and then says more")
+    return _fail(f"the answer declines ('{reading.refusal}') and the ground truth does not")
+
+
+def _enumerates_all(reading: Reading, due: Sequence[Due]) -> bool:
+    """Whether what sounds like a refusal is part of values that are due (a text that says so is a value there)."""
+    return any(d.kind == "text" and is_refusal(d.needle) and places(d, reading) for d in due)
+
+
+# --- enumerations ----------------------------------------------------------------------------------------------------
+
+
+def _listed(
+    reading: Reading, due: Sequence[Due], missing: Sequence[Due], extra: Sequence[str], questions: Sequence[str]
+) -> Ruling:
+    """An answer of items alone, compared as a set."""
+    if len(missing) == len(due):
+        return _without(reading, due, missing, questions)
+    if missing and extra and any(_may_be(d, item) for d in missing for item in extra):
+        return _undecided(f"{_due(missing)} may be written in other words")
+    if missing:
+        return _fail(f"the answer's list lacks {_due(missing)}", {"missing": [d.value for d in missing]})
+    if extra and len(due) == 1 and due[0].kind == "text" and not any(_alike(item, due[0].needle) for item in extra):
+        return _undecided(f"{_names(extra)} may explain {due[0].text} or be another value")
+    if extra:
+        return _fail(f"the answer's list has {_names(extra)}, which is not in the ground truth", {"extra": list(extra)})
+    negated = _negated(reading.text, [place for d in due for place in places(d, reading)])
+    if negated is not None:
+        return _undecided(negated)
+    return _pass(f"the answer gives {_due(due)}", due)
+
+
+def _may_be(due: Due, item: str) -> bool:
+    """Whether an item could be a due value in another form (a date in words, a rounded number, a shortened name)."""
+    if due.kind == "number":
+        assert isinstance(due.key, int | float)
+        return any(n.opaque or n.joined or _fraction(n, due.key) for n in numbers(item))
+    if due.kind == "sign":
+        return False
+    digits = set(re.findall(r"\d+", due.needle))
+    if re.fullmatch(r"\d{4}-\d{2}-\d{2}.*", due.needle):
+        return bool(digits & set(re.findall(r"\d+", item)))
+    words = set(re.findall(r"[^\W\d_]{3,}", due.needle))
+    return bool(words & set(re.findall(r"[^\W\d_]{3,}", item)))
+
+
+def _alike(item: str, needle: str) -> bool:
+    """Whether an item has the shape of a value: letters, digits and signs in the same order (``tr041``, ``tr377``)."""
+    shape = [re.sub(r"[^\W\d_]+", "a", re.sub(r"\d+", "9", text.strip(" \"'."))) for text in (item, needle)]
+    return shape[0] == shape[1] and "9" in shape[0]
+
+
+# --- answers without a due value -------------------------------------------------------------------------------------
+
+
+def _without(reading: Reading, due: Sequence[Due], lacking: Sequence[Due], questions: Sequence[str]) -> Ruling:
+    """An answer that does not give every due value: inconsistent where it gives another of the same kind."""
+    missing_numbers = [d for d in lacking if d.kind == "number"]
+    if missing_numbers:
+        ruling = _other_numbers(reading, due, missing_numbers, questions)
+        if ruling is not None:
+            return ruling
+    missing_signs = [d for d in lacking if d.kind == "sign"]
+    given = {sign for _, _, sign in signs(reading.text)} - {d.needle for d in due}
+    if missing_signs and given & SIGNS:
+        others = sorted(given & SIGNS)
+        return _fail(f"{_due(missing_signs)} is due and the answer gives {_names(others)}", {"given": others})
+    for wanted in lacking:
+        if wanted.kind == "yes_no":
+            other = NO if wanted.needle in YES else YES
+            if any(word in other for _, _, word in yes_no_words(reading.text)):
+                return _fail(f"{wanted.text} is due and the answer says the opposite")
+    return _undecided(f"the answer does not give {_due(lacking)} in a form that the rules know")
+
+
+def _other_numbers(
+    reading: Reading, due: Sequence[Due], lacking: Sequence[Due], questions: Sequence[str]
+) -> Ruling | None:
+    """Inconsistent when numbers are due and only others are given; None where the rules cannot see that."""
+    asked = [n for question in questions for n in numbers(prepared(question))]
+    due_keys = [d.key for d in due if isinstance(d.key, int | float)]
+    others = [
+        n
+        for n in reading.numbers
+        if not n.dated and not any(n.value == q.value for q in asked) and not any(n.equals(k) for k in due_keys)
+    ]
+    if any(n.opaque or n.joined for n in reading.numbers):
+        return None
+    for wanted in lacking:
+        assert isinstance(wanted.key, int | float)
+        if any(_fraction(n, wanted.key) for n in reading.numbers):
+            return _undecided(f"{wanted.text} is due and the answer gives a percentage that may be the same share")
+    if not others:
+        return None
+    shown = [reading.text[n.start : n.end] for n in others]
+    return _fail(f"{_due(lacking)} is due and the answer gives {_names(shown)}", {"given": shown})
+
+
+def _fraction(number: AnswerNumber, due: int | float) -> bool:
+    """Whether a percentage and a due number are one share written in two ways."""
+    if not number.percent:
+        return False
+    scaled = due * 100
+    return abs(scaled - number.value) <= 0.5 * 10.0**-number.decimals * (1 + 1e-9)
+
+
+# --- doubts about an answer that gives every due value ---------------------------------------------------------------
+
+_NEGATION = re.compile(
+    r"(?:\b(?:not|isn't|wasn't|aren't|weren't|never|neither|nor|without|except(?: for)?|rather than|instead of|"
+    r"other than|excluding|unlike|as opposed to|apart from|besides)(?:\s+(?:the|a|an|just|only|exactly))?\s*[\"'(]*)$"
+)
+_BOUND = re.compile(
+    r"(?:\b(?:more|less|fewer|greater|higher|lower|larger|smaller) than|\bat (?:least|most)|"
+    r"\b(?:over|under|above|below|up to|between|almost|nearly|exceeds?|exceeding|beyond))\s*[\"'(]*$"
+)
+_ALTERNATIVE_AFTER = re.compile(r"[\"')]*\s+or\s+[\"'(]*(?:\d|[^\W\d_]+)")
+_CLAIM = re.compile(
+    r"\b(?:answers?|results?|totals?|counts?|sums?|averages?)\s+(?:is|are|=|:|equals?)\s*(?:approximately|about|exactly)?\s*[\"']?$"
+    r"|\b(?:answer|result)\s*:\s*[\"']?$"
+)
+
+
+def _doubt(reading: Reading, due: Sequence[Due], found: Sequence[Place], questions: Sequence[str]) -> str | None:
+    """Why an answer that holds every due value may still not give it, or None."""
+    return (
+        _negated(reading.text, found)
+        or _opposed(reading, due)
+        or _claimed_otherwise(reading, due)
+        or _only_repeated(reading, due, questions)
+    )
+
+
+def _negated(text: str, found: Sequence[Place]) -> str | None:
+    free: set[int] = set()
+    for place in found:
+        before, after = text[: place.start], text[place.end :]
+        bounded = place.due.kind == "number" and _BOUND.search(before)
+        open_choice = place.due.kind in ("number", "yes_no") and (
+            _ALTERNATIVE_AFTER.match(after) or re.search(r"\b(?:either|or)\s+[\"'(]*$", before)
+        )
+        if not (_NEGATION.search(before) or bounded or open_choice):
+            free.add(id(place.due))
+    bound = [place.due for place in found if id(place.due) not in free]
+    return f"{bound[0].text} is given with a reservation" if bound else None
+
+
+def _opposed(reading: Reading, due: Sequence[Due]) -> str | None:
+    """A sign or a yes beside its opposite."""
+    wanted = {d.needle for d in due if d.kind == "sign"}
+    others = {sign for _, _, sign in signs(reading.text)} & SIGNS - wanted
+    if wanted and others:
+        return f"the answer gives {_names(sorted(wanted))} and {_names(sorted(others))}"
+    wants = [d for d in due if d.kind == "yes_no"]
+    if len(wants) == 1:
+        other = NO if wants[0].needle in YES else YES
+        if any(word in other for _, _, word in yes_no_words(reading.text)):
+            return f"the answer says {wants[0].text} and its opposite"
+    return None
+
+
+def _claimed_otherwise(reading: Reading, due: Sequence[Due]) -> str | None:
+    """A number that the answer calls its result and that is none of those due."""
+    keys = [d.key for d in due if isinstance(d.key, int | float)]
+    if not keys:
+        return None
+    claims = [n for n in reading.numbers if _CLAIM.search(reading.text[: n.start])]
+    if claims and not any(n.equals(k) for n in claims for k in keys):
+        return f"the answer calls {reading.text[claims[0].start : claims[0].end]} its result"
+    return None
+
+
+def _only_repeated(reading: Reading, due: Sequence[Due], questions: Sequence[str]) -> str | None:
+    """Values that the question itself names: an answer in prose may only repeat them."""
+    asked = " \n".join(prepared(question) for question in questions)
+    asked_numbers = numbers(asked)
+    if not all(d.kind in ("number", "text") and places_in(d, asked, asked_numbers) for d in due):
+        return None
+    rest = reading.payload
+    for place in sorted((p for d in due for p in places_in(d, rest, numbers(rest))), key=lambda p: -p.start):
+        rest = rest[: place.start] + rest[place.end :]
+    if not re.search(r"\w", rest):
+        return None
+    return f"{_due(due)} is in the question too, and the answer may only repeat it"

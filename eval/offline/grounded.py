@@ -1,0 +1,115 @@
+"""Offline ruling: do the answer's claims follow from what was seen? (contract, "Gate 2")"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from eval.model import Evidence, Ruling
+from eval.offline.due import Due, due_values, places, places_in
+from eval.offline.numbers import numbers
+from eval.offline.reading import prepared, read_answer
+from sessions.dataflow import PredictionAnalysis, ResponseFacts, tables
+from toolenv.model import Json
+from toolenv.policy import is_refusal
+from toolenv.values import keys_equal, occurs
+
+SHOWN = 5
+LARGEST_DIFFERENCES = 60
+"""Numbers of one response up to which their differences are looked at."""
+
+
+def grounded_ruling(answer: str, truth: Json, questions: Sequence[str], prediction: PredictionAnalysis) -> Ruling:
+    """The ruling on an answer: each due value that it gives must have been shown, or follow from one response.
+
+    ``questions`` are the user's turns. Values in rows that were never shown do not ground an answer.
+    """
+    reading = read_answer(answer, questions)
+    if reading.is_empty:
+        return Ruling(outcome="undecided", reason="the answer is empty")
+    if is_refusal(answer) or (is_refusal(truth) and reading.refusal is not None):
+        return Ruling(outcome="pass", decided_by="offline", reason="a refusal claims nothing")
+    given = [due for due in due_values(truth) if places(due, reading)]
+    if is_refusal(truth) or not given:
+        return Ruling(outcome="undecided", reason="the answer gives no value that could be looked for")
+    if len(given) < len(due_values(truth)):
+        return Ruling(outcome="undecided", reason="the answer says something that the rules cannot look for")
+    asked = "\n".join(prepared(question) for question in questions)
+    evidence: list[Evidence] = []
+    unseen: list[Due] = []
+    for due in given:
+        step, how = _source(due, prediction)
+        if step is not None:
+            evidence.append({"value": due.value, "step": step, "how": how})
+        else:
+            unseen.append(due)
+    asked_for = [due for due in unseen if places_in(due, asked, numbers(asked))] if evidence else []
+    unseen = [due for due in unseen if due not in asked_for]
+    hidden = [(due, step) for due in unseen if (step := _hidden(due, prediction)) is not None]
+    if hidden:
+        due, step = hidden[0]
+        more = f" and {len(hidden) - 1} more" if len(hidden) > 1 else ""
+        reason = f"{due.text}{more} is in rows of the table of step {step} that were never shown"
+        return Ruling(
+            outcome="fail",
+            decided_by="offline",
+            reason=reason,
+            evidence=tuple({"value": d.value, "step": s, "how": "not shown"} for d, s in hidden),
+        )
+    if unseen:
+        shown = ", ".join(due.text for due in unseen[:SHOWN])
+        return Ruling(outcome="undecided", reason=f"{shown} does not stand in any predicted response")
+    steps = sorted({item["step"] for item in evidence})
+    reason = f"every value of the answer was shown (step {', '.join(map(str, steps))})"
+    return Ruling(outcome="pass", decided_by="offline", reason=reason, evidence=tuple(evidence))
+
+
+def _source(due: Due, prediction: PredictionAnalysis) -> tuple[int | None, str]:
+    """The step that shows a value, and how."""
+    step = prediction.find_value(due.key)
+    if step is not None:
+        return step, "shown"
+    if due.kind == "null":
+        step = prediction.find_empty()
+        return step, "empty result"
+    step = next((number for number, passage in prediction.passages if occurs(due.value, passage)), None)
+    if step is not None:
+        return step, "in a passage"
+    if isinstance(due.key, int | float):
+        for number, found in prediction.facts.items():
+            how = next(_derivations(due.key, found), None)
+            if how is not None:
+                return number, how
+    return None, ""
+
+
+def _derivations(wanted: int | float, found: ResponseFacts) -> Iterator[str]:
+    """How a number follows from one response."""
+    if any(keys_equal(wanted, length) for length in found.lengths):
+        yield "count"
+    shown = [k for k in found.printed if isinstance(k, int | float)]
+    if _rounded(wanted, shown):
+        yield "rounded"
+    for items in found.lists:
+        total = sum(items)
+        results = {"sum": total, "mean": total / len(items), "minimum": min(items), "maximum": max(items)}
+        yield from (how for how, value in results.items() if _same(wanted, value))
+    if len(shown) <= LARGEST_DIFFERENCES and any(_same(wanted, a - b) for a in shown for b in shown if a is not b):
+        yield "difference"
+
+
+def _same(wanted: int | float, value: int | float) -> bool:
+    return keys_equal(wanted, value) or _rounded(wanted, [value])
+
+
+def _rounded(wanted: int | float, shown: Sequence[int | float]) -> bool:
+    """Whether an answer's own number, written with decimals, is a float of the response rounded."""
+    text = repr(wanted)
+    if not isinstance(wanted, float) or "e" in text or text.endswith(".0"):
+        return False
+    half = 0.5 * 10.0 ** -len(text.partition(".")[2]) * (1 + 1e-9)
+    return any(isinstance(other, float) and abs(other - wanted) <= half for other in shown)
+
+
+def _hidden(due: Due, prediction: PredictionAnalysis) -> int | None:
+    """The step whose table holds a value that nothing shows."""
+    return next((number for number, table in prediction.tables if tables.holds(table, due.key)), None)

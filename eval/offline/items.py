@@ -1,0 +1,145 @@
+"""Answers that enumerate: their items, compared with what is due as sets."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from eval.offline.due import Due, Place, places_in
+from eval.offline.numbers import numbers
+from eval.offline.reading import Reading, prepared
+from toolenv.model import Json
+from toolenv.values import atoms
+
+_SEPARATOR = re.compile(r"\s*(?:[,;]\s*(?:and\s+|or\s+)?|\n|\s+and\s+|\s*\|\s*)\s*")
+_PROSE_WORDS = (
+    "is are was were be been has have had do does did which that who whose whom where when there here with because "
+    "since it its they their this these those based according belongs contains includes means note however but not "
+    "in on at for from by into as about than more less only total each all both also therefore so if then because "
+    "while following"
+)
+_PROSE = frozenset(_PROSE_WORDS.split())
+_GLOSS = re.compile(r"\([^()]*\)|\"")
+LONGEST_ITEM = 6
+"""Words up to which a piece of text looks like an item and not like a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Enumeration:
+    """The items of an answer that enumerates.
+
+    ``strict`` says that nothing but items was found, so that one missing or one too many is a mistake; otherwise the
+    items stand in prose and only raise a doubt.
+    """
+
+    strict: bool
+    missing: tuple[Due, ...]
+    extra: tuple[str, ...]
+
+
+def enumeration(reading: Reading, due: Sequence[Due]) -> Enumeration | None:
+    """The enumeration that an answer makes, or None where it makes none."""
+    decoded = _json_of(reading.raw)
+    if decoded is not None:
+        items = [prepared(_text(atom)) for atom in atoms(decoded)]
+        return _compared(items, due, strict=True)
+    if len(reading.bullets) > 1:
+        looks = all(_is_item(bullet, due) for bullet in reading.bullets)
+        pieces = [piece for bullet in reading.bullets for piece in _pieces(bullet, due)]
+        return _compared(pieces if looks else list(reading.bullets), due, strict=looks)
+    payload = reading.payload.rstrip(" .!")
+    head, colon, tail = payload.partition(":")
+    if colon and "\n" not in head and not any(_occurs(d, head) for d in due):
+        payload = tail.strip()
+    pieces = list(_pieces(payload, due))
+    if len(pieces) < 2:
+        alone = len(pieces) == 1 and len(due) > 1 and _is_bare(pieces[0], due)
+        return _compared(pieces, due, strict=True) if alone else None
+    if all(_is_item(piece, due) for piece in pieces):
+        return _compared(pieces, due, strict=True)
+    listed = [piece for line in reading.text.split("\n") for piece in _listed(line, due)]
+    return _compared(listed, due, strict=False) if listed else None
+
+
+def _json_of(raw: str) -> Json:
+    """The list or object that an answer is, also one in a code fence or in Python's notation of it; else None."""
+    text = raw.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
+    if text[:1] not in "[{" or text[-1:] not in "]}":
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, list | dict) else None
+
+
+def _text(atom: Json) -> str:
+    return "null" if atom is None else str(atom).lower() if isinstance(atom, bool) else str(atom)
+
+
+def _compared(items: Sequence[str], due: Sequence[Due], *, strict: bool) -> Enumeration:
+    """Missing values are those that no item gives; extra are items that give no value."""
+    given = {id(d) for item in items for d in due if _occurs(d, item)}
+    extra = tuple(item for item in items if item.strip() and not any(_occurs(d, item) for d in due))
+    return Enumeration(strict=strict, missing=tuple(d for d in due if id(d) not in given), extra=extra)
+
+
+def _occurs(due: Due, item: str) -> bool:
+    return item.strip(" \"'.") == due.needle or bool(places_in(due, item, numbers(item)))
+
+
+def _places(text: str, due: Sequence[Due]) -> list[Place]:
+    """Non-overlapping places of due values, longer values first (a value may hold separators itself)."""
+    found = numbers(text)
+    taken: list[Place] = []
+    every = [place for d in due for place in places_in(d, text, found)]
+    for place in sorted(every, key=lambda p: (p.start - p.end, p.start)):
+        if all(place.end <= other.start or place.start >= other.end for other in taken):
+            taken.append(place)
+    return sorted(taken, key=lambda p: p.start)
+
+
+def _pieces(text: str, due: Sequence[Due]) -> Iterator[str]:
+    """The pieces of a text between separators; a separator inside a due value or inside brackets separates nothing."""
+    covered = [(place.start, place.end) for place in _places(text, due)]
+    covered += [found.span() for found in re.finditer(r"\([^()\n]*\)|\d,\d", text)]
+    position = 0
+    for found in _SEPARATOR.finditer(text):
+        if found.end() == found.start() or any(s < found.end() and found.start() < e for s, e in covered):
+            continue
+        if text[position : found.start()].strip():
+            yield text[position : found.start()].strip()
+        position = found.end()
+    if text[position:].strip():
+        yield text[position:].strip()
+
+
+def _is_bare(piece: str, due: Sequence[Due]) -> bool:
+    """Whether a piece is one or more due values and nothing else."""
+    left = piece
+    for place in reversed(_places(piece, due)):
+        left = left[: place.start] + left[place.end :]
+    return left != piece and not re.search(r"\w", _GLOSS.sub(" ", left))
+
+
+def _is_item(piece: str, due: Sequence[Due]) -> bool:
+    """Whether a piece looks like an item: a due value with at most a gloss, or a few words that tell nothing."""
+    if _is_bare(piece, due):
+        return True
+    words = re.findall(r"[^\W_][\w'.-]*|\S", _GLOSS.sub(" ", piece))
+    if not words or len(words) > LONGEST_ITEM:
+        return False
+    return not any(word in _PROSE for word in words) and not re.search(r"[.!?:]\s", piece)
+
+
+def _listed(line: str, due: Sequence[Due]) -> Iterator[str]:
+    """The pieces of a line of prose that stand among due values and could be items themselves."""
+    pieces = list(_pieces(line, due))
+    bare = [index for index, piece in enumerate(pieces) if _is_bare(piece, due)]
+    if len(bare) < 2:
+        return
+    for index in range(bare[0], bare[-1] + 1):
+        if _is_item(pieces[index], due):
+            yield pieces[index]

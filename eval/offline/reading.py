@@ -1,0 +1,133 @@
+"""Reading an answer: a prepared text in which marks are plain and what is quoted from the question is set aside."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from eval.offline.numbers import AnswerNumber, numbers
+from toolenv.policy import refusal_phrase
+from toolenv.values import normal_text
+
+QUOTED_WORDS = 3
+"""From how many words on a quoted piece of the question is set aside; a quoted name may be the answer itself."""
+
+_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»`", '"') | {"−": "-", "–": "-", "—": "-"})
+_BULLET = re.compile(r"^\s*(?:[-*•‣◦·+]|\(?\d{1,3}[.)])\s+(?=\S)")
+_BOLD = re.compile(r"\*+|__+(?=\W|$)|(?<!\w)__+")
+_QUOTATION = re.compile(r'"([^"\n]{2,})"')
+
+_LEAD_IN = re.compile(
+    r"^(?:(?:so|well|sure|ok|okay|thus|therefore|in short|overall|final answer|answers?|results?)[,:!.]?\s+"
+    r"|(?:based on|according to|from|using)\b[^,:\n]{0,80}[,:]\s*"
+    r"|(?:here (?:is|are)|these are|this is|it is|it's|they are|there (?:is|are)|that is)\s+(?:the following\s*)?:?\s*"
+    r"|(?:the\s+)?(?:final\s+)?(?:answers?|results?|values?|items?|names?)\s+"
+    r"(?:is|are|consists? of|include|includes|would be|was|were)(?:\s+as follows)?\s*:?\s*"
+    r"|(?:the\s+)?(?:final\s+)?(?:answers?|results?|values?|output)\s*[:=]\s*)"
+)
+_FAREWELL = re.compile(
+    r"(?:^|(?<=[.!?:\s]))(?:please\s+)?"
+    r"(?:let me know|feel free|hope this helps|i hope|if you (?:need|have|want|would))\b[^\n]*$"
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """An answer as the rules read it.
+
+    ``text`` is normalised line by line (NFKC, blanks and case folded), bold marks and curly quotes made plain quotes,
+    and pieces of the question set aside. ``payload`` is what is left of it after lead-in and farewell; ``bullets`` are
+    its bulleted lines without their bullet.
+    """
+
+    raw: str
+    text: str
+    payload: str
+    bullets: tuple[str, ...]
+
+    @cached_property
+    def numbers(self) -> list[AnswerNumber]:
+        return numbers(self.text)
+
+    @cached_property
+    def refusal(self) -> str | None:
+        return refusal_phrase(self.text)
+
+    @property
+    def is_empty(self) -> bool:
+        return not self.raw.strip()
+
+
+def prepared(text: str) -> str:
+    """A text as answers and due values are compared: normalised by line, typographic marks made plain."""
+    folded = unicodedata.normalize("NFKC", text).translate(_QUOTES)
+    lines = (normal_text(line) for line in folded.splitlines())
+    return "\n".join(line for line in lines if line)
+
+
+def read_answer(answer: str, questions: Sequence[str]) -> Reading:
+    """Read an answer; ``questions`` are the texts of the user's turns."""
+    lines = []
+    bullets = []
+    for line in prepared(answer).split("\n"):
+        found = _BULLET.match(line)
+        content = _BOLD.sub('"', line[found.end() :] if found else line).strip()
+        if found:
+            bullets.append(content)
+        lines.append(content)
+    asides = [_BOLD.sub('"', prepared(question)) for question in questions]
+    text = _set_aside("\n".join(lines), asides)
+    kept = tuple(_set_aside(bullet, asides) for bullet in bullets)
+    return Reading(raw=answer, text=text, payload=payload_of(text), bullets=kept)
+
+
+def _set_aside(text: str, questions: Sequence[str]) -> str:
+    for question in questions:
+        bare = question.rstrip(" ?.!")
+        if len(bare.split()) >= QUOTED_WORDS:
+            text = re.sub(rf'"?{re.escape(bare)}[?.!]*"?', " ", text)
+
+    def aside(found: re.Match[str]) -> str:
+        piece = found.group(1).strip(" ?.!,")
+        long = len(piece.split()) >= QUOTED_WORDS
+        return " " if long and any(piece in question for question in questions) else found.group()
+
+    return _QUOTATION.sub(aside, text)
+
+
+def payload_of(text: str) -> str:
+    """What is asserted after the lead-in, the farewell left out."""
+    text = _FAREWELL.sub("", text).strip()
+    while True:
+        found = _LEAD_IN.match(text)
+        if not found or not found.end():
+            return text.strip()
+        text = text[found.end() :].strip()
+
+
+_FILLING = (
+    "a an the this that these those here there it its is are was were be as and or of in on at to for from by with "
+    "i we you my your our they them their data result results answer answers value values response responses tool "
+    "tools table tables database documents document information based according retrieved found returned gathered "
+    "given provided query question follows following which what looked up step steps available using used final so "
+    "then have has had been will would can far about please sure okay ok note"
+)
+_FILLER = frozenset(_FILLING.split())
+_CUT_OFF = re.compile(
+    r"(?:\b(?:is|are|was|were|the|a|an|of|to|by|and|or|with|in|for|that|as|be|include|includes)|[:,=])$"
+)
+
+
+def asserts_nothing(reading: Reading, questions: Sequence[str]) -> bool:
+    """Whether nothing is said after the lead-in: only filler is left, or the text breaks off before its point."""
+    words = re.findall(r"[^\W_][\w'-]*|[^\w\s\"'.,:;!?()\[\]]", reading.payload)
+    left = [word for word in words if word not in _FILLER]
+    if not left:
+        return True
+    if _CUT_OFF.search(reading.text.rstrip(' "')) is None:
+        return False
+    asked = set(re.findall(r"[^\W_][\w'-]*", " ".join(prepared(question) for question in questions)))
+    return all(word in asked for word in left)
