@@ -156,9 +156,8 @@ def _without(reading: Reading, due: Sequence[Due], lacking: Sequence[Due], quest
         if ruling is not None:
             return ruling
     missing_signs = [d for d in lacking if d.kind == "sign"]
-    given = {sign for _, _, sign in signs(reading.text)} - {d.needle for d in due}
-    if missing_signs and given & SIGNS:
-        others = sorted(given & SIGNS)
+    others = sorted(_rivals({d.needle for d in due if d.kind == "sign"}, reading))
+    if missing_signs and others:
         return _fail(f"{_due(missing_signs)} is due and the answer gives {_names(others)}", {"given": others})
     for wanted in lacking:
         if wanted.kind == "yes_no":
@@ -243,7 +242,7 @@ def _negated(text: str, found: Sequence[Place]) -> str | None:
 def _opposed(reading: Reading, due: Sequence[Due]) -> str | None:
     """A sign or a yes beside its opposite."""
     wanted = {d.needle for d in due if d.kind == "sign"}
-    others = {sign for _, _, sign in signs(reading.text)} & SIGNS - wanted
+    others = _rivals(wanted, reading)
     if wanted and others:
         return f"the answer gives {_names(sorted(wanted))} and {_names(sorted(others))}"
     wants = [d for d in due if d.kind == "yes_no"]
@@ -252,6 +251,17 @@ def _opposed(reading: Reading, due: Sequence[Due]) -> str | None:
         if any(word in other for _, _, word in yes_no_words(reading.text)):
             return f"the answer says {wants[0].text} and its opposite"
     return None
+
+
+def _rivals(wanted: set[str], reading: Reading) -> set[str]:
+    """The signs of an answer that deny those that are due.
+
+    Two sets of signs are in use: labels (``+ -``) and bond types (``- = #``). Beside a ``+`` the bond types are talk
+    about something else, unless the sign is all that the answer says.
+    """
+    others = {sign for _, _, sign in signs(reading.text)} & SIGNS - wanted
+    talk = "+" in wanted and len(reading.payload.split()) > 3
+    return others & {"+", "-"} if talk else others
 
 
 def _claimed_otherwise(reading: Reading, due: Sequence[Due]) -> str | None:

@@ -48,7 +48,9 @@ def enumeration(reading: Reading, due: Sequence[Due]) -> Enumeration | None:
     if len(reading.bullets) > 1:
         looks = all(_is_item(bullet, due) for bullet in reading.bullets)
         pieces = [piece for bullet in reading.bullets for piece in _pieces(bullet, due)]
-        return _compared(pieces if looks else list(reading.bullets), due, strict=looks)
+        found = _compared(pieces if looks else list(reading.bullets), due, strict=looks)
+        outside = tuple(d for d in found.missing if not _occurs(d, reading.text))
+        return Enumeration(strict=found.strict, missing=outside, extra=found.extra)
     payload = reading.payload.rstrip(" .!")
     head, colon, tail = payload.partition(":")
     if colon and "\n" not in head and not any(_occurs(d, head) for d in due):

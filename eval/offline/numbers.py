@@ -17,10 +17,7 @@ _COUNTING = (
     "eighteen nineteen twenty"
 )
 NUMBER_WORDS: Final[dict[str, int]] = {word: value for value, word in enumerate(_COUNTING.split())}
-_LARGE = (
-    "thirty forty fifty sixty seventy eighty ninety hundred thousand million billion trillion dozen half quarter third "
-    "double twice"
-)
+_LARGE = "thirty forty fifty sixty seventy eighty ninety hundred thousand million billion trillion dozen half"
 _LARGE_WORDS: Final = frozenset(_LARGE.split())
 
 _UNITS = (
@@ -41,7 +38,9 @@ _MONTHS = re.compile(
     r"sept?|oct|nov|dec)\b\.?"
 )
 _DATE_REACH: Final = 12
-_PRONOUN_BEFORE = re.compile(r"(?:\b(?:the|this|that|which|each|every|another|no|any|some|last|first|right|wrong)\s+)$")
+_PRONOUN_BEFORE = re.compile(
+    r"(?:\b(?:the|this|that|which|each|every|another|no|any|some|last|first|right|wrong|at least|more than)\s+)$"
+)
 _NEGATIVE_BEFORE = re.compile(r"\b(?:minus|negative)\s+$")
 
 

@@ -72,7 +72,7 @@ def read_answer(answer: str, questions: Sequence[str]) -> Reading:
     """Read an answer; ``questions`` are the texts of the user's turns."""
     lines = []
     bullets = []
-    for line in prepared(answer).split("\n"):
+    for line in _without_table_heads(prepared(answer).split("\n")):
         found = _BULLET.match(line)
         content = _BOLD.sub('"', line[found.end() :] if found else line).strip()
         if found:
@@ -82,6 +82,20 @@ def read_answer(answer: str, questions: Sequence[str]) -> Reading:
     text = _set_aside("\n".join(lines), asides)
     kept = tuple(_set_aside(bullet, asides) for bullet in bullets)
     return Reading(raw=answer, text=text, payload=payload_of(text), bullets=kept)
+
+
+_TABLE_RULE = re.compile(r"\|?[\s:|-]*-{2,}[\s:|-]*")
+
+
+def _without_table_heads(lines: list[str]) -> list[str]:
+    """The lines without the heads of tables in Markdown; the rows of a table become bullets of their cells."""
+    rules = {index for index, line in enumerate(lines) if "|" in line and _TABLE_RULE.fullmatch(line)}
+    left = [line for index, line in enumerate(lines) if index not in rules and index + 1 not in rules]
+    if not rules:
+        return left
+    return [
+        "- " + "; ".join(c.strip() for c in line.strip("|").split("|")) if line[:1] == "|" else line for line in left
+    ]
 
 
 def _set_aside(text: str, questions: Sequence[str]) -> str:

@@ -22,7 +22,7 @@ def rows_mixed(truth: Json, reading: Reading) -> bool:
     varying = [index for index in range(len(rows[0])) if len({row[index].key for row in rows}) > 1]
     if len(varying) < 2:
         return False
-    wanted = [frozenset(_mark(row[index]) for index in varying) for row in rows]
+    wanted = list(dict.fromkeys(frozenset(_mark(row[index]) for index in varying) for row in rows))
     due = list({_mark(row[index]): row[index] for row in rows for index in varying}.values())
     for separator in ("\n", ";"):
         pieces = reading.text.split(separator)
