@@ -81,7 +81,7 @@ def mcnemar(first_only: int, second_only: int) -> float | None:
         return math.erfc(math.sqrt(statistic / 2))
     tail = sum(math.comb(n, k) for k in range(min(first_only, second_only) + 1))
     # Integers divide exactly rounded, so that 1000 discordant pairs neither overflow nor lose digits.
-    return min(1.0, 2 * tail / 2**n)
+    return min(1.0, 2 * tail / (1 << n))
 
 
 def _pairs(

@@ -38,6 +38,10 @@ class Scorer(Protocol):
 
     async def score(self, run: int, unit: Unit) -> Sequence[Scored]: ...
 
+    def notes(self) -> Sequence[str]:
+        """What the judge has to say about the whole, such as parameters that its endpoint does not take."""
+        ...
+
     async def close(self) -> None: ...
 
 
@@ -69,6 +73,13 @@ class LocalScorer:
             weight=weight_of(instance),
             slices=slices_of(instance, style=style, model=self._model),
         )
+
+    def notes(self) -> Sequence[str]:
+        said: dict[str, None] = {}
+        for context in self._contexts:
+            notes: Callable[[], Sequence[str]] = getattr(context.judge, "notes", tuple)
+            said.update(dict.fromkeys(notes()))
+        return tuple(said)
 
     async def close(self) -> None:
         for truths in {id(context.truths): context.truths for context in self._contexts}.values():
@@ -142,7 +153,8 @@ class Engine:
                 # Nothing above waits; without this a long resume would not see a stop.
                 await asyncio.sleep(0)
             else:
-                plan.results.accept(unit, keys, await self._scorer.score(run, unit))
+                lines = await self._scorer.score(run, unit)
+                plan.results.accept(unit, keys, lines, self._scorer.notes())
             self._on_done(len(unit.items))
 
     async def _flush_regularly(self) -> None:

@@ -15,6 +15,7 @@ from eval.waterfall import evaluate, extra, missing, unscored
 from sessions.dataflow import analyse_truth
 from sessions.drivers import GroundTruthDriver, RecordingDriver
 from sessions.execution import execute
+from sessions.submissions import unfit
 from sessions.trajectory import ExecutedTrajectory
 from toolenv.environment import ToolEnvironment
 from toolenv.errors import DataError, EnvironmentFailure, NotRecorded
@@ -45,6 +46,9 @@ class PaperProfile:
             return missing(item.uuid, item.capability, item.domain)
         try:
             prediction = context.load_prediction(item.prediction)
+            why_unfit = unfit(prediction, instance)
+            if why_unfit is not None:
+                prediction = msgspec.structs.replace(prediction, calls=(), answer="", responses=None)
             environment = context.environments.serving(instance)
             truth = await context.truths.get(
                 f"{environment.kind} {environment.name} {instance.capability} {instance.domain} {instance.uuid}",
@@ -66,9 +70,10 @@ class PaperProfile:
             truth_analysis=truth.analysis,
         )
         try:
-            return _marked(await evaluate(case, judge=context.judge), item)
+            verdict = await evaluate(case, judge=context.judge)
         except JudgeFailure as error:
             return _unscored(item, "judge", error)
+        return _marked(_explained(verdict, why_unfit), item)
 
 
 async def execute_truth(instance: Instance, environment: ToolEnvironment) -> Truth:
@@ -91,6 +96,17 @@ async def execute_prediction(
 
 def _unscored(item: Item, reason: UnscoredReason, detail: Exception | str) -> Verdict:
     return unscored(item.uuid, item.capability, item.domain, reason, str(detail))
+
+
+def _explained(verdict: Verdict, why_unfit: str | None) -> Verdict:
+    """The verdict with the reason why the record holds no evaluated turn, before that of the stage that failed."""
+    if why_unfit is None:
+        return verdict
+    stages = tuple(
+        msgspec.structs.replace(stage, reason=f"{why_unfit}; {stage.reason}") if stage.outcome == "fail" else stage
+        for stage in verdict.stages
+    )
+    return msgspec.structs.replace(verdict, stages=stages)
 
 
 def _marked(verdict: Verdict, item: Item) -> Verdict:

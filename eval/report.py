@@ -17,7 +17,7 @@ from typing import IO, Any
 import msgspec
 
 from eval.model import Ruling, StageResult, Verdict
-from eval.scored import GATES, Scored, decode, encode, encoded
+from eval.scored import GATES, Scored, decode, encoded
 from eval.scores import Tally
 from toolenv.errors import DataError
 from toolenv.model import Value
@@ -55,8 +55,11 @@ class ReportInfo(Value, frozen=True):
     notes: tuple[str, ...] = ()
 
 
-def head(info: ReportInfo, tally: Tally) -> dict[str, Any]:
-    """Everything of a report but its ``instances``, in the order of the format."""
+def head(info: ReportInfo, tally: Tally, judge_notes: Sequence[str] = ()) -> dict[str, Any]:
+    """Everything of a report but its ``instances``, in the order of the format.
+
+    ``judge_notes`` are what the judge said about the whole while it ruled.
+    """
     return {
         "format": FORMAT,
         "profile": info.profile,
@@ -67,7 +70,7 @@ def head(info: ReportInfo, tally: Tally) -> dict[str, Any]:
         "scores": {"leaderboard": tally.leaderboard(), "capabilities": tally.capabilities()},
         "counts": tally.counts(info.duplicates),
         "decided": tally.decided(),
-        "notes": [*info.notes, *_score_notes(tally)],
+        "notes": [*info.notes, *judge_notes, *_score_notes(tally)],
         "sieve": tally.sieve(),
         "sieve_cumulative": tally.sieve_cumulative(),
         "slices": tally.slices(),
@@ -134,8 +137,8 @@ class Spool:
         self._lengths = array("q", [0]) * size
         self._end = 0
 
-    def put(self, position: int, scored: Scored) -> None:
-        payload = encode(scored)
+    def put(self, position: int, payload: bytes) -> None:
+        """Keep an encoded line."""
         self._file.seek(self._end)
         self._file.write(payload)
         self._offsets[position] = self._end

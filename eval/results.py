@@ -13,6 +13,7 @@ from eval.report import Spool
 from eval.resume import ResultStore
 from eval.scored import Scored, decode, encode
 from eval.scores import Tally
+from sessions.redaction import redact_bytes
 
 FLUSH_LINES = 64
 FLUSH_SECONDS = 0.25
@@ -22,10 +23,15 @@ RETRIED = ("environment", "judge")
 """Reasons of unscored lines that another attempt may mend; such lines are not kept for ``--resume``."""
 
 
+NOTES_KEY = "#notes"
+"""Under this key a scope keeps what the judge said about the whole; no line has such a key."""
+
+
 class Results:
     """Takes the finished lines of a run in any order. Only one process and one thread uses it.
 
-    ``store`` is None where nothing is kept. ``done`` counts finished lines, resumed ones included.
+    ``store`` is None where nothing is kept. ``done`` counts finished lines, resumed ones included. Secrets are taken
+    out before a line is kept anywhere, so that a resumed report equals an undisturbed one.
     """
 
     def __init__(
@@ -39,11 +45,18 @@ class Results:
         self._unsaved: list[tuple[str, bytes]] = []
         self._saved_at = time.monotonic()
         self._kept: dict[str, bytes] = {}
+        self._notes: set[str] = set()
+
+    @property
+    def notes(self) -> list[str]:
+        """What the judge said about the whole, in a fixed order."""
+        return sorted(self._notes)
 
     def load(self) -> None:
         """Take up the lines that an earlier batch of the same scope finished."""
         if self._store is not None:
             self._kept = dict(self._store.results(self._scope))
+            self._notes.update(msgspec.json.decode(self._kept.pop(NOTES_KEY, b"[]"), type=list[str]))
 
     def resumed(self, unit: Unit, keys: Sequence[str]) -> bool:
         """Whether all lines of a unit are there already; if so they are taken over."""
@@ -54,22 +67,26 @@ class Results:
         except msgspec.DecodeError:
             # Written by another version of this program: evaluated anew, and replaced.
             return False
-        for item, scored in zip(unit.items, lines, strict=True):
-            self._take(item, scored)
+        for item, key, scored in zip(unit.items, keys, lines, strict=True):
+            self._take(item, scored, self._kept.pop(key))
         return True
 
-    def accept(self, unit: Unit, keys: Sequence[str], lines: Sequence[Scored]) -> None:
+    def accept(self, unit: Unit, keys: Sequence[str], lines: Sequence[Scored], notes: Sequence[str] = ()) -> None:
         """Take the lines of a unit, and keep them all or none of them for a resume."""
         keep = self._store is not None and not any(line.verdict.reason in RETRIED for line in lines)
+        if not self._notes.issuperset(notes):
+            self._notes.update(notes)
+            self._unsaved.append((NOTES_KEY, msgspec.json.encode(self.notes)))
         for item, key, scored in zip(unit.items, keys, lines, strict=True):
-            self._take(item, scored)
+            payload = redact_bytes(encode(scored))
+            self._take(item, scored, payload)
             if keep:
-                self._unsaved.append((key, encode(scored)))
+                self._unsaved.append((key, payload))
         if len(self._unsaved) >= FLUSH_LINES or time.monotonic() - self._saved_at >= FLUSH_SECONDS:
             self.flush()
 
-    def _take(self, item: Item, scored: Scored) -> None:
-        self.spool.put(item.position, scored)
+    def _take(self, item: Item, scored: Scored, payload: bytes) -> None:
+        self.spool.put(item.position, payload)
         self.tally.add(scored)
         self.done += 1
 

@@ -7,12 +7,13 @@ file name; so no report mixes two models or counts a line twice.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 import msgspec
 
 from eval.judges.human import HumanRuling
+from eval.model import Gate
 from eval.profile import Item, Unit
 from eval.report import ReportInfo
 
@@ -25,7 +26,7 @@ class ResultStore(Protocol):
 
     def results(self, scope: str) -> Iterator[tuple[str, bytes]]: ...
 
-    def put_results(self, scope: str, rows: Iterable[tuple[str, bytes]]) -> None: ...
+    def put_results(self, scope: str, rows: Sequence[tuple[str, bytes]]) -> None: ...
 
 
 def scope_of(info: ReportInfo, extra: Mapping[str, str] | None = None) -> str:
@@ -45,7 +46,7 @@ def scope_of(info: ReportInfo, extra: Mapping[str, str] | None = None) -> str:
     return _digest(msgspec.json.encode(decisive, order="sorted"))
 
 
-HumanKey = tuple[str, str]
+HumanKey = tuple[str, Gate]
 """(uuid, gate)."""
 
 

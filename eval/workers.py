@@ -1,22 +1,26 @@
 """Scoring in several processes, for batches that the CPU limits.
 
-Each worker process builds its own scorer from a payload and answers requests over a pipe; it writes to no store and no
-report. A worker whose parent is gone ends by itself.
+Each worker process builds its own scorer from a payload and answers requests over a pipe. It writes to no store and no
+report: rulings that a judge asked for are looked up and kept through the parent. A worker whose parent is gone ends by
+itself.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import itertools
 import multiprocessing
 import signal
 import threading
 from collections.abc import Callable, Sequence
 from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from eval.judges.cache import MemoryRulingCache, RulingCache
 from eval.profile import Item, Unit
 from eval.scored import Scored, decode, encode
 from toolenv import errors
@@ -26,119 +30,203 @@ if TYPE_CHECKING:
 
     from eval.engine import Scorer
 
-Factory = Callable[[bytes], tuple["Scorer", Sequence[Sequence[Item]]]]
+Factory = Callable[[bytes, RulingCache], tuple["Scorer", Sequence[Sequence[Item]]]]
 """Builds a scorer and the items of every run from a payload; a function at the top of a module."""
 
 ENDING_SECONDS = 1.0
 """How long a worker may take to end by itself before it is killed."""
 
 
-class _Request(msgspec.Struct, array_like=True):
+class _Message(msgspec.Struct, array_like=True, tag=True):
+    """What goes over a pipe; ``number`` pairs a question with its answer."""
+
     number: int
+
+
+class _Score(_Message):
     run: int
     positions: list[int]
 
 
-class _Reply(msgspec.Struct, array_like=True):
-    number: int
-    lines: list[msgspec.Raw] = []
-    error: str = ""
-    message: str = ""
+class _Scores(_Message):
+    lines: list[bytes]
+    notes: list[str]
+
+
+class _Failed(_Message):
+    error: str
+    message: str
+
+
+class _Lookup(_Message):
+    key: str
+
+
+class _Found(_Message):
+    payload: bytes | None
+
+
+class _Keep(_Message):
+    key: str
+    payload: bytes
+
+
+class _Kept(_Message):
+    pass
+
+
+_Any = _Score | _Scores | _Failed | _Lookup | _Found | _Keep | _Kept
 
 
 class WorkerFailure(errors.VakraError):
     """A worker process ended without an answer."""
 
 
+class _Line:
+    """One end of a pipe: sends at once, receives in a thread, hands what came to the loop.
+
+    ``on_message`` gets what answers no question of this end; ``on_end`` is called when the other end is gone.
+    """
+
+    def __init__(self, pipe: Connection, on_message: Callable[[Any], None], on_end: Callable[[], None]) -> None:
+        self._pipe = pipe
+        self._loop = asyncio.get_running_loop()
+        self._on_message = on_message
+        self._on_end = on_end
+        self._numbers = itertools.count(1)
+        self._asked: dict[int, asyncio.Future[Any]] = {}
+        threading.Thread(target=self._receive, daemon=True).start()
+
+    def send(self, message: _Any) -> None:
+        with contextlib.suppress(OSError):  # the other end is gone, which the receiving thread notices
+            self._pipe.send_bytes(msgspec.msgpack.encode(message))
+
+    async def ask(self, question: Callable[[int], _Any]) -> Any:
+        number = next(self._numbers)
+        future = self._asked[number] = self._loop.create_future()
+        try:
+            self.send(question(number))
+            return await future
+        finally:
+            del self._asked[number]
+
+    def fail(self, error: Exception) -> None:
+        for future in self._asked.values():
+            if not future.done():
+                future.set_exception(error)
+
+    def close(self) -> None:
+        self._pipe.close()
+
+    def _receive(self) -> None:
+        decoder: msgspec.msgpack.Decoder[Any] = msgspec.msgpack.Decoder(_Any)
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+            try:
+                while True:
+                    self._loop.call_soon_threadsafe(self._came, decoder.decode(self._pipe.recv_bytes()))
+            except (EOFError, OSError, TypeError):  # TypeError: closed under the reading thread
+                self._loop.call_soon_threadsafe(self._on_end)
+
+    def _came(self, message: Any) -> None:
+        if isinstance(message, _Score | _Lookup | _Keep):
+            self._on_message(message)
+        elif (future := self._asked.get(message.number)) is not None and not future.done():
+            future.set_result(message)
+
+
 class WorkerPool:
     """A ``Scorer`` that spreads units over ``count`` processes.
 
     Units of the same place go to the same worker, whatever their run, so that its ground truth is executed once.
+    ``cache`` keeps the rulings of all workers.
     """
 
-    def __init__(self, factory: Factory, payload: bytes, count: int) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._waiting: list[dict[int, asyncio.Future[_Reply]]] = [{} for _ in range(count)]
-        self._number = 0
+    def __init__(self, factory: Factory, payload: bytes, count: int, cache: RulingCache | None = None) -> None:
+        self._cache: RulingCache = cache if cache is not None else MemoryRulingCache()
         self._closing = False
-        self._pipes: list[Connection] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._lines: list[_Line] = []
         self._processes: list[SpawnProcess] = []
+        self._notes: dict[str, None] = {}
         context = multiprocessing.get_context("spawn")
         for index in range(count):
             ours, theirs = context.Pipe()
             process = context.Process(target=_serve, args=(theirs, factory, payload), daemon=True)
             process.start()
             theirs.close()
-            self._pipes.append(ours)
             self._processes.append(process)
-            threading.Thread(target=self._listen, args=(index,), daemon=True).start()
+            self._lines.append(
+                _Line(ours, functools.partial(self._serve_cache, index), functools.partial(self._lost, index))
+            )
 
     async def score(self, run: int, unit: Unit) -> Sequence[Scored]:
-        self._number += 1
-        number = self._number
         positions = [item.position for item in unit.items]
-        worker = positions[0] % len(self._pipes)
-        future: asyncio.Future[_Reply] = self._loop.create_future()
-        self._waiting[worker][number] = future
-        try:
-            self._pipes[worker].send_bytes(msgspec.json.encode(_Request(number, run, positions)))
-            reply = await future
-        except OSError as error:
-            raise self._ended(worker) from error
-        finally:
-            self._waiting[worker].pop(number, None)
-        if reply.error:
+        line = self._lines[positions[0] % len(self._lines)]
+        reply = await line.ask(lambda number: _Score(number, run, positions))
+        if isinstance(reply, _Failed):
             raise getattr(errors, reply.error, errors.VakraError)(reply.message)
-        return [decode(line) for line in reply.lines]
+        self._notes.update(dict.fromkeys(reply.notes))
+        return [decode(payload) for payload in reply.lines]
 
-    def _listen(self, worker: int) -> None:
-        decoder = msgspec.json.Decoder(_Reply)
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
-            try:
-                while True:
-                    reply = decoder.decode(self._pipes[worker].recv_bytes())
-                    self._loop.call_soon_threadsafe(self._answered, worker, reply)
-            except (EOFError, OSError):
-                if not self._closing:
-                    self._loop.call_soon_threadsafe(self._lost, worker)
+    def notes(self) -> tuple[str, ...]:
+        return tuple(self._notes)
 
-    def _answered(self, worker: int, reply: _Reply) -> None:
-        future = self._waiting[worker].get(reply.number)
-        if future is not None and not future.done():
-            future.set_result(reply)
+    def _serve_cache(self, worker: int, message: _Lookup | _Keep) -> None:
+        task = asyncio.ensure_future(self._answer_cache(self._lines[worker], message))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer_cache(self, line: _Line, message: _Lookup | _Keep) -> None:
+        if isinstance(message, _Lookup):
+            line.send(_Found(message.number, await self._cache.ruling(message.key)))
+        else:
+            await self._cache.put_ruling(message.key, message.payload)
+            line.send(_Kept(message.number))
 
     def _lost(self, worker: int) -> None:
-        for future in self._waiting[worker].values():
-            if not future.done():
-                future.set_exception(self._ended(worker))
-
-    def _ended(self, worker: int) -> WorkerFailure:
-        return WorkerFailure(
-            f"worker process {worker + 1} ended unexpectedly (exit code {self._processes[worker].exitcode}); "
-            "what is finished is kept, --resume goes on from it"
-        )
+        if not self._closing:
+            self._processes[worker].join(ENDING_SECONDS)
+            code = self._processes[worker].exitcode
+            error = WorkerFailure(f"worker process {worker + 1} ended unexpectedly (exit code {code}); use --resume")
+            self._lines[worker].fail(error)
 
     async def close(self) -> None:
         self._closing = True
-        for pipe in self._pipes:
-            pipe.close()
+        for line in self._lines:
+            line.close()
         for process in self._processes:
             await asyncio.to_thread(process.join, ENDING_SECONDS)
             if process.is_alive():
                 process.kill()
 
 
+class _ParentCache:
+    """The ruling cache of a worker: the parent's."""
+
+    def __init__(self) -> None:
+        self.line: _Line | None = None
+
+    async def ruling(self, key: str) -> bytes | None:
+        assert self.line is not None
+        found: _Found = await self.line.ask(lambda number: _Lookup(number, key))
+        return found.payload
+
+    async def put_ruling(self, key: str, payload: bytes) -> None:
+        assert self.line is not None
+        await self.line.ask(lambda number: _Keep(number, key, payload))
+
+
 def _serve(pipe: Connection, factory: Factory, payload: bytes) -> None:
     # An interrupt at the keyboard reaches every process of the terminal; the parent decides what becomes of it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    scorer, runs = factory(payload)
-    asyncio.run(_answer_all(pipe, scorer, runs))
+    asyncio.run(_answer_all(pipe, factory, payload))
 
 
-async def _answer_all(pipe: Connection, scorer: Scorer, runs: Sequence[Sequence[Item]]) -> None:
-    loop = asyncio.get_running_loop()
-    requests: asyncio.Queue[_Request | None] = asyncio.Queue()
-    threading.Thread(target=_receive, args=(pipe, loop, requests), daemon=True).start()
+async def _answer_all(pipe: Connection, factory: Factory, payload: bytes) -> None:
+    cache = _ParentCache()
+    scorer, runs = factory(payload, cache)
+    requests: asyncio.Queue[_Score | None] = asyncio.Queue()
+    line = cache.line = _Line(pipe, requests.put_nowait, lambda: requests.put_nowait(None))
     tasks: set[asyncio.Task[None]] = set()
     failed: list[BaseException] = []
 
@@ -149,7 +237,7 @@ async def _answer_all(pipe: Connection, scorer: Scorer, runs: Sequence[Sequence[
             requests.put_nowait(None)
 
     while (request := await requests.get()) is not None:
-        task = loop.create_task(_answer(pipe, scorer, runs, request))
+        task = asyncio.create_task(_answer(line, scorer, runs, request))
         tasks.add(task)
         task.add_done_callback(finished)
     for task in tasks:
@@ -160,23 +248,12 @@ async def _answer_all(pipe: Connection, scorer: Scorer, runs: Sequence[Sequence[
         raise failed[0]
 
 
-def _receive(pipe: Connection, loop: asyncio.AbstractEventLoop, requests: asyncio.Queue[_Request | None]) -> None:
-    decoder = msgspec.json.Decoder(_Request)
-    with contextlib.suppress(RuntimeError):  # the loop is closed: this process is ending
-        try:
-            while True:
-                loop.call_soon_threadsafe(requests.put_nowait, decoder.decode(pipe.recv_bytes()))
-        except (EOFError, OSError):
-            loop.call_soon_threadsafe(requests.put_nowait, None)
-
-
-async def _answer(pipe: Connection, scorer: Scorer, runs: Sequence[Sequence[Item]], request: _Request) -> None:
+async def _answer(line: _Line, scorer: Scorer, runs: Sequence[Sequence[Item]], request: _Score) -> None:
     items = runs[request.run]
     unit = Unit(items=tuple(items[position] for position in request.positions))
     try:
         lines = await scorer.score(request.run, unit)
-        reply = _Reply(request.number, [msgspec.Raw(encode(line)) for line in lines])
     except errors.VakraError as error:
-        reply = _Reply(request.number, error=type(error).__name__, message=str(error))
-    with contextlib.suppress(OSError):  # the parent is gone: _receive ends this process
-        pipe.send_bytes(msgspec.json.encode(reply))
+        line.send(_Failed(request.number, type(error).__name__, str(error)))
+    else:
+        line.send(_Scores(request.number, [encode(scored) for scored in lines], list(scorer.notes())))

@@ -5,9 +5,11 @@ Making a ``Wiring`` is cheap and imports nothing heavy; each part is made on fir
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from inspect import isawaitable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,23 +17,32 @@ from toolenv.errors import DataError
 from vakra_tui.options import Options
 
 if TYPE_CHECKING:
-    from sessions.submissions import Run
-
     from eval.engine import Scorer
     from eval.environments import EnvironmentChain
     from eval.judge import Judge
+    from eval.judges import HumanRuling, JudgeSettings, RulingCache
+    from eval.model import Gate
     from eval.profile import Item, Profile
     from eval.report import ReportInfo
     from sessions.store import Store
+    from sessions.submissions import Run
     from toolenv.dataset import Dataset, InstanceRef
     from toolenv.environment import ToolEnvironment
 
 
-class Wiring:
-    """The parts of one command. Not safe across threads; ``close`` ends what was made."""
+JUDGE_CONCURRENCY = 8
+"""Questions that a model judge is asked at a time, unless told otherwise."""
 
-    def __init__(self, options: Options) -> None:
+
+class Wiring:
+    """The parts of one command. Not safe across threads; ``close`` ends what was made.
+
+    ``cache`` takes the place of the store for the rulings of a model judge (a worker process has no store).
+    """
+
+    def __init__(self, options: Options, cache: RulingCache | None = None) -> None:
         self.options = options
+        self._cache = cache
 
     @property
     def sample(self) -> bool:
@@ -138,7 +149,44 @@ class Wiring:
             from eval.judges import RecordedJudge
 
             return RecordedJudge(Path(argument))
-        raise DataError(f"--judge {self.options.judge!r} is not known; use offline, recorded:FILE or none")
+        if kind == "openai" and not argument:
+            from eval.judges import OpenAIJudge
+
+            return OpenAIJudge(self.judge_settings, cache=self._cache or self.ruling_cache)
+        raise DataError(f"--judge {self.options.judge!r} is not known; use offline, openai, recorded:FILE or none")
+
+    @cached_property
+    def judge_settings(self) -> JudgeSettings:
+        """How the model judge is asked. Raises ``DataError`` where no model is named."""
+        from eval.judges import judge_settings
+
+        options = self.options
+        if options.judge_model is None:
+            raise DataError("--judge openai needs the name of a model: --judge-model NAME")
+        return judge_settings(
+            model=options.judge_model,
+            base_url=options.judge_base_url,
+            concurrency=options.judge_concurrency or JUDGE_CONCURRENCY,
+            max_tokens=options.max_tokens,
+            max_cost=options.max_cost,
+        )
+
+    @cached_property
+    def ruling_cache(self) -> RulingCache:
+        """Where rulings that were paid for are kept: the session store."""
+        from sessions.store import AsyncStore
+
+        return AsyncStore(self.store)
+
+    def human_rulings(self, index: int) -> dict[tuple[str, Gate], HumanRuling]:
+        """A person's rulings on a run, as the debugger stored them, by (uuid, gate)."""
+        import msgspec
+
+        from eval.judges import HumanRuling
+
+        run = self.runs[index]
+        kept = self.store.human_rulings(self.dataset.fingerprint(), run.fingerprint())
+        return {key: msgspec.convert(ruling, HumanRuling) for key, ruling in kept.items()}
 
     @cached_property
     def profile(self) -> Profile:
@@ -186,14 +234,12 @@ class Wiring:
         """The lines of a run's report: the selected instances in file order, then its extra predictions."""
         from eval.profile import Item
 
-        predictions = {(ref.capability, ref.domain, ref.uuid): ref for ref in run.refs()}
-        known = {(ref.capability, ref.domain, ref.uuid) for ref in self.dataset.refs()}
         items: list[Item] = []
         for ref in self.refs():
-            prediction = predictions.get((ref.capability, ref.domain, ref.uuid))
-            items.append(Item(position=len(items), instance=ref, prediction=prediction))
-        for key, prediction in predictions.items():
-            if key not in known and self._selects(prediction.capability, prediction.domain, prediction.uuid):
+            items.append(Item(position=len(items), instance=ref, prediction=run.get(ref)))
+        known = {run.get(ref) for ref in self.dataset.refs()}
+        for prediction in run.refs():
+            if prediction not in known and self._selects(prediction.capability, prediction.domain, prediction.uuid):
                 items.append(Item(position=len(items), instance=None, prediction=prediction))
         return items
 
@@ -222,15 +268,32 @@ class Wiring:
             ),
             run_name=self.run_names[index],
             run_fingerprint=run.fingerprint(),
-            duplicates=run.duplicates,
+            duplicates=self._duplicates(run),
             notes=tuple(self._notes(run)),
         )
 
+    def decisive(self) -> dict[str, str]:
+        """Settings besides those of the report's head that decide a verdict; part of what ``--resume`` goes by."""
+        kind, _, argument = self.options.judge.partition(":")
+        if kind == "recorded":
+            return {"rulings": file_digest(Path(argument))}
+        return {"endpoint": self.options.judge_base_url or ""} if kind == "openai" else {}
+
+    def _duplicates(self, run: Run) -> int:
+        """Records of the run that a later one replaced; with selectors, the selected lines that this concerns."""
+        if not self.selected:
+            return run.duplicates
+        return sum(item.prediction is not None and item.prediction.duplicate for item in self.items(run))
+
     def _notes(self, run: Run) -> Iterator[str]:
-        for problem in (*self.dataset.problems, *run.problems, *getattr(self.judge, "problems", ())):
-            yield self._relative(problem, run)
+        judge: Any = self.judge
+        found = (*self.dataset.problems, *run.problems, *run.notes, *getattr(judge, "problems", ()))
+        for text in found:
+            yield self._relative(text, run)
         if run.duplicates:
-            yield f"{run.duplicates} duplicate records: of each uuid the last one counts"
+            yield f"{run.duplicates} duplicate records in the run: of each uuid the last one counts"
+        if self.dataset.duplicates:
+            yield f"{self.dataset.duplicates} duplicate records in the ground truth: of each uuid the last one counts"
 
     def _relative(self, text: str, run: Run) -> str:
         """A sentence without the folders of this machine: a report holds no absolute path but the dataset's."""
@@ -240,29 +303,47 @@ class Wiring:
         return text
 
     async def close(self) -> None:
-        """End what was made, in reverse order of need."""
-        for name in ("environments", "judge", "store"):
-            part = self.__dict__.pop(name, None)
-            closing = getattr(part, "close", None)
-            if closing is not None:
-                result = closing()
-                if hasattr(result, "__await__"):
-                    await result
+        """End what was made: what asks before what keeps."""
+        for name in ("environments", "judge", "ruling_cache", "store"):
+            part: Any = self.__dict__.pop(name, None)
+            ending = getattr(part, "aclose", None) or getattr(part, "close", None)
+            if ending is not None:
+                ended = ending()
+                if isawaitable(ended):
+                    await ended
 
 
-def scorer(wiring: Wiring) -> tuple[Scorer, list[list[Item]]]:
+def file_digest(path: Path) -> str:
+    """Raises ``DataError`` for a file that cannot be read."""
+    try:
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise DataError(f"cannot read {path}: {error.strerror}") from error
+
+
+Rulings = dict[str, dict[tuple[str, "Gate"], "HumanRuling"]]
+"""A person's rulings by run name."""
+
+
+def scorer(wiring: Wiring, rulings: Rulings) -> tuple[Scorer, list[list[Item]]]:
     """A scorer in this process, and the items of every run."""
     from eval.engine import LocalScorer
+    from eval.judges import HumanRulings
     from eval.profile import ScoringContext
     from eval.truths import GroundTruths
 
     truths = GroundTruths()
+    judge = wiring.judge
+    known = {(run, uuid, gate): ruling for run, kept in rulings.items() for (uuid, gate), ruling in kept.items()}
+    if known:
+        judge = HumanRulings(judge, known)
     contexts = [
         ScoringContext(
             dataset=wiring.dataset,
             run=run,
             environments=wiring.environments,
-            judge=wiring.judge,
+            judge=judge,
             truths=truths,
         )
         for run in wiring.runs
@@ -270,8 +351,28 @@ def scorer(wiring: Wiring) -> tuple[Scorer, list[list[Item]]]:
     return LocalScorer(wiring.profile, contexts), [wiring.items(run) for run in wiring.runs]
 
 
-def worker_scorer(payload: bytes) -> tuple[Scorer, list[list[Item]]]:
-    """The same in a worker process, from encoded ``Options``."""
+def worker_payload(options: Options, rulings: Rulings, workers: int) -> bytes:
+    """What a worker process needs to build the same; limits of the judge are divided among the workers."""
     import msgspec
 
-    return scorer(Wiring(msgspec.json.decode(payload, type=Options)))
+    share = msgspec.structs.replace(
+        options,
+        judge_concurrency=max(1, (options.judge_concurrency or JUDGE_CONCURRENCY) // workers),
+        max_tokens=None if options.max_tokens is None else max(1, options.max_tokens // workers),
+        max_cost=None if options.max_cost is None else options.max_cost / workers,
+    )
+    listed = [[run, uuid, gate, ruling] for run, kept in rulings.items() for (uuid, gate), ruling in kept.items()]
+    return msgspec.json.encode([share, listed])
+
+
+def worker_scorer(payload: bytes, cache: RulingCache) -> tuple[Scorer, list[list[Item]]]:
+    """The scorer of a worker process, from ``worker_payload``."""
+    import msgspec
+
+    from eval.judges import HumanRuling
+
+    options, listed = msgspec.json.decode(payload, type=tuple[Options, list[tuple[str, str, Any, HumanRuling]]])
+    rulings: Rulings = {}
+    for run, uuid, gate, ruling in listed:
+        rulings.setdefault(run, {})[uuid, gate] = ruling
+    return scorer(Wiring(options, cache), rulings)

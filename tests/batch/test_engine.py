@@ -52,6 +52,7 @@ class Scoring:
         self.running = self.most = 0
         self.block: asyncio.Event | None = None
         self.blocked_at: int | None = None
+        self.said: tuple[str, ...] = ()
 
     async def score(self, run: int, unit: Unit) -> Sequence[Scored]:
         position = unit.items[0].position
@@ -66,6 +67,9 @@ class Scoring:
         finally:
             self.running -= 1
         return [self.lines[run][item.position] for item in unit.items]
+
+    def notes(self) -> Sequence[str]:
+        return self.said
 
     async def close(self) -> None:
         return None
@@ -236,3 +240,22 @@ def test_a_persons_ruling_is_part_of_the_key_of_its_line_alone() -> None:
     assert keys_of(one, rulings) == keys_of(one)
     assert keys_of(two, rulings) != keys_of(two)
     assert keys_of(two, rulings) != keys_of(two, {("u1", "grounded"): HumanRuling(outcome="fail")})
+
+
+async def test_what_the_judge_said_about_the_whole_survives_a_resume() -> None:
+    lines, store = [line("u0"), line("u1")], MemoryStore()
+    scoring = Scoring([lines])
+    scoring.said = ("the endpoint does not take seed",)
+    await scored(scoring, [RunPlan(items(2), Results(2, store=store, scope="s"))])
+    again = Results(2, store=store, scope="s")
+    await scored(Scoring([lines]), [RunPlan(items(2), again)], resume=True)
+    assert again.notes == ["the endpoint does not take seed"]
+
+
+async def test_secrets_are_in_no_result() -> None:
+    secret = "sk-" + "a1" * 12
+    lines, store = [line("u0", detail=f"call with {secret}")], MemoryStore()
+    results = Results(1, store=store, scope="s")
+    await scored(Scoring([lines]), [RunPlan(items(1), results)])
+    assert secret not in str(store.rows)
+    assert secret not in str(list(results.spool))

@@ -57,7 +57,7 @@ def strict(payload: bytes) -> Any:
 def written(lines: list[Scored], order: list[int] | None = None) -> bytes:
     spool = Spool(len(lines))
     for position in order or range(len(lines)):
-        spool.put(position, lines[position])
+        spool.put(position, encode(lines[position]))
     stream = io.BytesIO()
     write(stream, head(INFO, tally(lines)), spool)
     spool.close()

@@ -8,17 +8,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from toolenv.errors import DataError
 from vakra_tui.cli.codes import INTERRUPTED, UNUSABLE, exit_code
 from vakra_tui.cli.progress import Progress
 from vakra_tui.cli.streams import OutputGone, narrate, stdout
 from vakra_tui.cli.supervision import Stop, supervised
 from vakra_tui.options import BatchOptions, Options
-from vakra_tui.wiring import Wiring
+from vakra_tui.text import sanitize
+from vakra_tui.wiring import Rulings, Wiring
 
 if TYPE_CHECKING:
     from eval.engine import RunPlan, Scorer
+    from eval.profile import Item
     from eval.report import ReportInfo
+    from sessions.submissions import Run
 
 SHOWN_PROBLEMS = 20
 
@@ -72,7 +77,7 @@ def _checked(options: Options, batch: BatchOptions) -> Options:
     if not options.runs and options.data is None:
         from vakra_tui.sample import sample_runs
 
-        options = Options(**{**_fields(options), "runs": tuple(sorted(sample_runs()))})
+        options = msgspec.structs.replace(options, runs=tuple(sorted(sample_runs())))
     if not options.runs:
         raise DataError("nothing to score: name the predictions with --run DIR")
     if options.record is not None and batch.workers > 1:
@@ -80,10 +85,6 @@ def _checked(options: Options, batch: BatchOptions) -> Options:
     if batch.out is not None and not Path(batch.out).resolve().parent.is_dir():
         raise DataError(f"the folder of --out {batch.out} is not there")
     return options
-
-
-def _fields(options: Options) -> dict[str, object]:
-    return {name: getattr(options, name) for name in options.__struct_fields__}
 
 
 def _say_problems(wiring: Wiring) -> bool:
@@ -99,13 +100,29 @@ def _say_problems(wiring: Wiring) -> bool:
 def _dry_run(wiring: Wiring) -> int:
     for run, name in zip(wiring.runs, wiring.run_names, strict=True):
         items = wiring.items(run)
-        pairs = sum(item.instance is not None and item.prediction is not None for item in items)
+        pairs = [item for item in items if item.instance is not None and item.prediction is not None]
         missing = sum(item.prediction is None for item in items)
+        text = f"{name}: {len(pairs)} to score, {missing} missing, {len(items) - len(pairs) - missing} extra"
         with stdout() as stream:
-            extra = len(items) - pairs - missing
-            text = f"{name}: {pairs} to score, {missing} missing, {extra} extra; 0 model calls, 0 tokens"
-            stream.write(text.encode() + b"\n")
+            stream.write(sanitize(f"{text}; {_expected_calls(wiring, run, pairs)}").encode() + b"\n")
     return 0
+
+
+def _expected_calls(wiring: Wiring, run: Run, pairs: Sequence[Item]) -> str:
+    """What the judge would be asked, in words; nothing is executed for it."""
+    if wiring.judge.kind != "openai":
+        return "0 model calls, 0 tokens"
+    from eval.judges.estimate import Estimate, expected
+
+    total = Estimate()
+    for item in pairs:
+        assert item.instance is not None and item.prediction is not None
+        instance, prediction = wiring.dataset.load(item.instance), run.load(item.prediction)
+        total += expected(instance, prediction, wiring.judge_settings)
+    return (
+        f"about {total.calls} model calls (at most {total.most_calls}), "
+        f"about {total.input_tokens} tokens to the judge and {total.output_tokens} from it"
+    )
 
 
 async def _score(
@@ -116,12 +133,13 @@ async def _score(
     from eval.resume import scope_of
     from vakra_tui.wiring import scorer
 
-    local, items = scorer(wiring)
+    rulings = {info.run_name: wiring.human_rulings(index) for index, info in enumerate(infos)}
+    local, items = scorer(wiring, rulings)
     for info, run_items in zip(infos, items, strict=True):
-        results = Results(len(run_items), store=wiring.store, scope=scope_of(info))
-        plans.append(RunPlan(items=run_items, results=results))
+        results = Results(len(run_items), store=wiring.store, scope=scope_of(info, wiring.decisive()))
+        plans.append(RunPlan(items=run_items, results=results, rulings=rulings[info.run_name]))
     progress = Progress(sum(len(run_items) for run_items in items), quiet=batch.quiet)
-    chosen = _pool(wiring, batch) if batch.workers > 1 else local
+    chosen = _pool(wiring, rulings, batch) if batch.workers > 1 else local
     try:
         engine = Engine(
             wiring.profile,
@@ -137,20 +155,19 @@ async def _score(
         progress.close()
 
 
-def _pool(wiring: Wiring, batch: BatchOptions) -> Scorer:
-    import msgspec
-
+def _pool(wiring: Wiring, rulings: Rulings, batch: BatchOptions) -> Scorer:
     from eval.workers import WorkerPool
-    from vakra_tui.wiring import worker_scorer
+    from vakra_tui.wiring import worker_payload, worker_scorer
 
-    return WorkerPool(worker_scorer, msgspec.json.encode(wiring.options), batch.workers)
+    cache = wiring.ruling_cache if wiring.judge.kind == "openai" else None
+    return WorkerPool(worker_scorer, worker_payload(wiring.options, rulings, batch.workers), batch.workers, cache)
 
 
 def _write(wiring: Wiring, infos: Sequence[ReportInfo], plans: Sequence[RunPlan], batch: BatchOptions) -> None:
     """Files first: a reader of stdout that leaves early must not cost a report."""
     from eval.report import head, named_for_run, replacing, write, write_lines
 
-    heads = [head(info, plan.results.tally) for info, plan in zip(infos, plans, strict=True)]
+    heads = [head(info, plan.results.tally, plan.results.notes) for info, plan in zip(infos, plans, strict=True)]
     for info, report_head, plan in zip(infos, heads, plans, strict=True):
         if batch.out is not None:
             path = named_for_run(Path(batch.out), info.run_name, wiring.run_names)
