@@ -1,0 +1,187 @@
+"""Opening a database: how SQLite and PostgreSQL are set up, and how a transaction waits for its turn."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import threading
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
+from sqlalchemy.pool import StaticPool
+
+from sessions.events import Commit
+from sessions.store.errors import BranchConflict, is_busy, sentence_for
+from toolenv.errors import StoreError
+
+T = TypeVar("T")
+
+DRIVER_WAIT_S = 0.2
+"""How long SQLite itself waits for a lock before this module looks at the clock again."""
+
+RETRY_S = 0.05
+
+
+def default_path() -> Path:
+    """The store in the user's data directory."""
+    from platformdirs import user_data_path
+
+    return user_data_path("vakra-tui") / "sessions.sqlite"
+
+
+def read_url(url: str | None) -> URL:
+    """The URL of a store; a plain path is a SQLite file, None the user's own. Raises ``StoreError``."""
+    if url is None:
+        return URL.create("sqlite", database=str(default_path()))
+    if "://" not in url:
+        return URL.create("sqlite", database=str(Path(url).expanduser()))
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError) as error:
+        raise StoreError("The address of the session store cannot be read; see --db.") from error
+    kind = parsed.drivername.split("+")[0]
+    if kind == "sqlite":
+        return parsed.set(drivername="sqlite")
+    if kind in ("postgresql", "postgres"):
+        return parsed.set(drivername="postgresql+psycopg")
+    raise StoreError(f"Sessions can be stored in SQLite or PostgreSQL, not in {kind!r}; see --db.")
+
+
+def file_of(url: URL) -> Path | None:
+    """The file of a SQLite store; None in memory and for a server."""
+    if url.get_backend_name() != "sqlite" or url.database in (None, "", ":memory:"):
+        return None
+    return Path(str(url.database))
+
+
+def make_engine(url: URL, *, commit: Commit, wait_s: float, read_only: bool) -> Engine:
+    """An engine whose transactions say themselves whether they read or write."""
+    if url.get_backend_name() == "sqlite":
+        engine = _sqlite_engine(url, commit, read_only)
+    else:
+        engine = _postgres_engine(url, wait_s)
+    return engine
+
+
+def _sqlite_engine(url: URL, commit: Commit, read_only: bool) -> Engine:
+    path = file_of(url)
+    arguments: dict[str, Any] = {"timeout": DRIVER_WAIT_S, "check_same_thread": False, "isolation_level": None}
+    if path is None:
+        engine = create_engine("sqlite://", connect_args=arguments, poolclass=StaticPool)
+    elif read_only:
+        address = f"{path.absolute().as_uri()}?{read_only_mode(path)}"
+        engine = create_engine("sqlite://", creator=lambda: sqlite3.connect(address, uri=True, **arguments))
+    else:
+        engine = create_engine("sqlite://", creator=lambda: sqlite3.connect(path, **arguments))
+    # Each step is durable against a power cut; a batch against the end of its process (it can be resumed).
+    synchronous = "FULL" if commit == "step" else "NORMAL"
+
+    @event.listens_for(engine, "connect")
+    def connected(connection: Any, _: object) -> None:
+        cursor = connection.cursor()
+        cursor.execute("PRAGMA foreign_keys = ON")
+        cursor.execute(f"PRAGMA synchronous = {synchronous}")
+        cursor.close()
+
+    @event.listens_for(engine, "begin")
+    def begun(connection: Connection) -> None:
+        writes = connection.get_execution_options().get("writes", False)
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+    return engine
+
+
+def read_only_mode(path: Path) -> str:
+    """How SQLite must be asked: a folder that cannot be written has no room for the index of a log."""
+    log = path.with_name(path.name + "-wal")
+    return "mode=ro" if log.exists() and log.stat().st_size > 0 else "mode=ro&immutable=1"
+
+
+def _postgres_engine(url: URL, wait_s: float) -> Engine:
+    try:
+        return create_engine(
+            url,
+            connect_args={"connect_timeout": 10, "options": f"-c lock_timeout={int(wait_s * 1000)}"},
+            pool_pre_ping=True,
+        )
+    except ImportError as error:
+        raise StoreError("A PostgreSQL store needs the driver psycopg: install vakra-tui[postgres].") from error
+
+
+class Transactions:
+    """Runs work in transactions of one engine: readers at once, one writer at a time, each waiting for its turn.
+
+    ``on_wait`` is told, with the seconds waited so far, while another process holds the store.
+    """
+
+    def __init__(
+        self, engine: Engine, name: str, path: Path | None, wait_s: float, on_wait: Callable[[float], None] | None
+    ) -> None:
+        self.engine = engine
+        self.name = name
+        self.path = path
+        self.wait_s = wait_s
+        self.on_wait = on_wait
+        self._writing = threading.RLock()
+        self._alone: AbstractContextManager[Any] = (
+            self._writing if isinstance(engine.pool, StaticPool) else nullcontext()
+        )
+
+    def write(self, work: Callable[[Connection], T]) -> T:
+        """Run ``work`` in one transaction, durable when this returns. It may run twice: it only talks to the database."""
+        with self._writing:
+            return self._patiently(work, writes=True)
+
+    def read(self, work: Callable[[Connection], T]) -> T:
+        """Run ``work`` over one consistent state."""
+        with self._alone:
+            return self._patiently(work, writes=False)
+
+    def _patiently(self, work: Callable[[Connection], T], *, writes: bool) -> T:
+        started = time.monotonic()
+        while True:
+            try:
+                with self.engine.connect() as connection:
+                    connection = connection.execution_options(writes=writes)
+                    with connection.begin():
+                        return work(connection)
+            except DBAPIError as error:
+                waited = time.monotonic() - started
+                if not is_busy(error) or waited >= self.wait_s:
+                    raise self._translated(error, waited) from error
+            if self.on_wait is not None:
+                self.on_wait(time.monotonic() - started)
+            time.sleep(RETRY_S * (0.5 + random.random()))
+
+    def _translated(self, error: DBAPIError, waited: float) -> StoreError:
+        if isinstance(error, IntegrityError):
+            return BranchConflict(
+                f"Another process has written the same record into the session store {self.name}; open it again."
+            )
+        return sentence_for(error, self.name, waited, self.path)
+
+
+def use_log(transactions: Transactions) -> None:
+    """Have SQLite write ahead into a log, so that readers and one writer do not stop each other."""
+    started = time.monotonic()
+    while True:
+        connection = transactions.engine.raw_connection()
+        try:
+            connection.cursor().execute("PRAGMA journal_mode = WAL").fetchone()
+        except sqlite3.Error as error:
+            wrapped = DBAPIError("PRAGMA journal_mode = WAL", None, error)
+            waited = time.monotonic() - started
+            if not is_busy(wrapped) or waited >= transactions.wait_s:
+                raise sentence_for(wrapped, transactions.name, waited, transactions.path) from error
+        else:
+            return
+        finally:
+            connection.close()
+        if transactions.on_wait is not None:
+            transactions.on_wait(time.monotonic() - started)
+        time.sleep(RETRY_S)

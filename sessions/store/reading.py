@@ -1,0 +1,221 @@
+"""What is read, as functions over a connection; the number of statements never depends on what a session holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from sqlalchemy import Connection, Row, Select, select, tuple_
+
+from sessions.branches import Branch, Cursor, Drift, Tree
+from sessions.store import codec, schema
+from sessions.store.records import (
+    Mark,
+    Note,
+    Page,
+    SessionKind,
+    SessionSummary,
+    StoredSession,
+    StoredVerdict,
+)
+from sessions.trajectory import Step
+from toolenv.errors import StoreError
+from toolenv.model import Instance, Value
+
+AnyRow = Row[*tuple[Any, ...]]
+AnySelect = Select[*tuple[Any, ...]]
+
+S = schema.SESSION.c
+BODY = schema.PAYLOAD.alias("body_payload")
+TEXT = schema.PAYLOAD.alias("text_payload")
+
+SUMMARY = (
+    S.id,
+    S.key,
+    S.kind,
+    S.title,
+    S.dataset,
+    S.dataset_path,
+    S.capability,
+    S.domain,
+    S.uuid,
+    S.query,
+    S.run,
+    S.run_fingerprint,
+    S.environment,
+    S.created_at,
+    S.updated_at,
+    S.steps,
+    S.branches,
+    S.passed,
+)
+
+
+class StoredStep(Value, frozen=True):
+    """A step with its place."""
+
+    id: int
+    branch: int
+    position: int
+    step: Step
+
+
+def summary(row: AnyRow) -> SessionSummary:
+    return SessionSummary(**{column.name: row._mapping[column] for column in SUMMARY})
+
+
+def list_statement(
+    kind: SessionKind, limit: int, before: tuple[float, int] | None = None, uuid: str | None = None
+) -> AnySelect:
+    """One page of the list, by index."""
+    statement = select(*SUMMARY).where(S.kind == kind)
+    if uuid is not None:
+        statement = statement.where(S.uuid == uuid)
+    if before is not None:
+        statement = statement.where(tuple_(S.updated_at, S.id) < tuple_(*before))
+    return statement.order_by(S.updated_at.desc(), S.id.desc()).limit(limit + 1)
+
+
+def page(
+    connection: Connection, kind: SessionKind, limit: int, before: tuple[float, int] | None, uuid: str | None
+) -> Page:
+    rows = connection.execute(list_statement(kind, limit, before, uuid)).all()
+    items = tuple(summary(row) for row in rows[:limit])
+    more = len(rows) > limit
+    return Page(items=items, next=(items[-1].updated_at, items[-1].id) if more else None)
+
+
+def session_id_of(connection: Connection, key: str) -> int:
+    """The session whose key is ``key`` or begins with it. Raises ``StoreError`` where it is none or several."""
+    if not key.isascii() or not key.isalnum():
+        raise StoreError(f"There is no session {key!r}; list them with 'vakra-tui sessions'.")
+    found = connection.execute(
+        select(S.id, S.key).where(S.key >= key, S.key < key + "\x7f").order_by(S.key).limit(2)
+    ).all()
+    if not found:
+        raise StoreError(f"There is no session {key!r}; list them with 'vakra-tui sessions'.")
+    if len(found) > 1 and found[0].key != key:
+        raise StoreError(f"Several sessions begin with {key!r} ({found[0].key}, {found[1].key} ...); write more of it.")
+    return int(found[0].id)
+
+
+def steps_statement() -> AnySelect:
+    """Steps with their contents, for a condition to be added."""
+    return (
+        select(
+            schema.STEP.c.id.label("step_id"),
+            schema.BRANCH.c.number.label("branch_number"),
+            schema.STEP.c.position,
+            schema.STEP.c.actor,
+            schema.STEP.c.kind.label("step_kind"),
+            schema.STEP.c.tool,
+            schema.STEP.c.body,
+            BODY.c.data.label("body_data"),
+            TEXT.c.data.label("text_data"),
+        )
+        .join(schema.BRANCH, schema.BRANCH.c.id == schema.STEP.c.branch_id)
+        .join(BODY, BODY.c.hash == schema.STEP.c.body_hash, isouter=True)
+        .join(TEXT, TEXT.c.hash == schema.STEP.c.text_hash, isouter=True)
+    )
+
+
+def step_of(row: AnyRow) -> Step:
+    """The step of one row of ``steps_statement``. Raises ``StoreError`` for one that cannot be read."""
+    values = row._mapping
+    where = f"Step {values['position'] + 1} of branch {values['branch_number']}"
+    body = values["body"]
+    if body is None:
+        if values["body_data"] is None:
+            raise StoreError(f"{where} has no content in the session store; the store is damaged.")
+        body = codec.unpacked(values["body_data"], where)
+    text = codec.unpacked(values["text_data"], where) if values["text_data"] is not None else None
+    return codec.decoded_step(body, text, where)
+
+
+def stored_steps(connection: Connection, session_id: int) -> list[StoredStep]:
+    """All steps of a session, by branch and position."""
+    statement = (
+        steps_statement()
+        .where(schema.BRANCH.c.session_id == session_id)
+        .order_by(schema.BRANCH.c.number, schema.STEP.c.position)
+    )
+    return [
+        StoredStep(
+            id=row._mapping["step_id"],
+            branch=row._mapping["branch_number"],
+            position=row._mapping["position"],
+            step=step_of(row),
+        )
+        for row in connection.execute(statement)
+    ]
+
+
+def load(connection: Connection, session_id: int) -> StoredSession:
+    """One session, whole. Raises ``StoreError`` where there is none."""
+    row = connection.execute(
+        select(*SUMMARY, S.promoted, S.cursor_branch, S.cursor_at, schema.PAYLOAD.c.data.label("instance_data"))
+        .join(schema.PAYLOAD, schema.PAYLOAD.c.hash == S.instance_hash)
+        .where(S.id == session_id)
+    ).first()
+    if row is None:
+        raise StoreError(f"There is no session {session_id} in the store any more.")
+    values = row._mapping
+    where = f"The instance of session {values['key']}"
+    instance = codec.decoded(codec.unpacked(values["instance_data"], where), Instance, where)
+    tree = Tree(instance=instance, branches=_branches(connection, session_id), promoted=values["promoted"])
+    cursor = None
+    if values["cursor_branch"] is not None and values["cursor_at"] is not None:
+        cursor = Cursor(branch=values["cursor_branch"], at=values["cursor_at"])
+    return StoredSession(
+        summary=summary(row),
+        tree=tree,
+        notes=notes(connection, session_id),
+        marks=marks(connection, session_id),
+        verdicts=verdicts(connection, session_id),
+        cursor=cursor,
+    )
+
+
+def _branches(connection: Connection, session_id: int) -> tuple[Branch, ...]:
+    b = schema.BRANCH.c
+    rows = connection.execute(
+        select(b.number, b.name, b.parent, b.fork_at, b.replayed).where(b.session_id == session_id).order_by(b.number)
+    ).all()
+    steps: dict[int, list[Step]] = {}
+    for stored in stored_steps(connection, session_id):
+        steps.setdefault(stored.branch, []).append(stored.step)
+    return tuple(
+        Branch(
+            number=row.number,
+            name=row.name,
+            parent=row.parent,
+            fork_at=row.fork_at,
+            steps=tuple(steps.get(row.number, ())),
+            replayed=codec.decoded(row.replayed, tuple[Drift, ...], "A branch") if row.replayed is not None else (),
+        )
+        for row in rows
+    )
+
+
+def notes(connection: Connection, session_id: int) -> tuple[Note, ...]:
+    c = schema.NOTE.c
+    rows = connection.execute(
+        select(c.id, c.text, c.created_at, c.branch, c.position).where(c.session_id == session_id).order_by(c.id)
+    )
+    return tuple(Note(**row._mapping) for row in rows)
+
+
+def marks(connection: Connection, session_id: int) -> tuple[Mark, ...]:
+    c = schema.MARK.c
+    rows = connection.execute(select(c.name, c.branch, c.at).where(c.session_id == session_id).order_by(c.name))
+    return tuple(Mark(name=row.name, place=Cursor(branch=row.branch, at=row.at)) for row in rows)
+
+
+def verdicts(connection: Connection, session_id: int) -> tuple[StoredVerdict, ...]:
+    c = schema.VERDICT.c
+    rows = connection.execute(
+        select(c.branch, c.steps, c.profile, c.judge, c.passed, c.body, c.created_at)
+        .where(c.session_id == session_id)
+        .order_by(c.id)
+    )
+    return tuple(StoredVerdict(**{**row._mapping, "body": msgspec.json.decode(row.body)}) for row in rows)
