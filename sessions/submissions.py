@@ -6,8 +6,6 @@ RUN/<capability folder>/<domain>.json    or flat, RUN/<domain>.json (the capabil
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
@@ -20,6 +18,7 @@ from toolenv.dataset.layout import capability_folders, domain_files
 from toolenv.dataset.record_file import RecordFile, Span
 from toolenv.dataset.records import prediction_from
 from toolenv.errors import DataError
+from toolenv.files import written_whole
 from toolenv.model import CAPABILITY_DIRS, Instance, Json, Prediction, Value
 
 
@@ -222,16 +221,7 @@ def write_submission(folder: Path, predictions: Iterable[Prediction]) -> list[Pa
 def write_text_atomically(path: Path, text: str) -> None:
     """Write a text file so that a reader finds the old or the new content, never a part. Raises DataError."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-                stream.write(text)
-                stream.flush()
-                os.fsync(stream.fileno())
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
+        with written_whole(path) as stream:
+            stream.write(text.encode("utf-8", "replace"))
     except OSError as error:
         raise DataError(f"{path} cannot be written: {error.strerror or error}.") from error

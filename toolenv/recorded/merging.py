@@ -1,0 +1,100 @@
+"""Merging a spool of answers into the sorted file of a domain."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import BinaryIO
+
+from toolenv.files import written_whole
+from toolenv.model import Json
+
+_Place = tuple[Path, int, int]
+
+
+def merge(target: Path, spool: Path) -> None:
+    """Write ``target`` anew from what it holds and what the spool holds, and remove the spool.
+
+    Lines are sorted by universe, tool and arguments. Of several answers to one call the spool's are newer than the
+    file's; among those of the spool the one with the smallest digest is kept, whichever came first.
+    """
+    if not spool.exists():
+        return
+    answers: dict[tuple[str, str, str], tuple[int, bytes, _Place]] = {}
+    tools: dict[str, tuple[int, str, list[Json]]] = {}
+    for age, path in enumerate((target, spool)):
+        for start, body, line in _lines(path):
+            if "tools" in line:
+                for universe in line.get("universes") or [line.get("universe")]:
+                    _newer(tools, universe or "", age, line["tools"])
+                continue
+            place = (str(line.get("universe") or ""), line["name"], json.dumps(line["arguments"], sort_keys=True))
+            held = answers.get(place)
+            rank = sha256(json.dumps([line["response_text"], line["is_error"]]).encode()).digest()
+            if held is None or age > held[0] or (age == held[0] and rank < held[1]):
+                answers[place] = (age, rank, (path, start, len(body)))
+    _write(target, tools, [answers[place][2] for place in sorted(answers)])
+    spool.unlink(missing_ok=True)
+
+
+def _newer(tools: dict[str, tuple[int, str, list[Json]]], universe: str, age: int, listed: list[Json]) -> None:
+    text = json.dumps(listed, sort_keys=True)
+    held = tools.get(universe)
+    if held is None or age > held[0] or (age == held[0] and text < held[1]):
+        tools[universe] = (age, text, listed)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes, dict[str, Json]]]:
+    """(offset, bytes, value) of each complete line of a file that may not be there; others are passed over."""
+    if not path.exists():
+        return
+    offset = 0
+    with path.open("rb") as stream:
+        for line in stream:
+            body = line.strip()
+            try:
+                value = json.loads(body)
+            except ValueError:
+                value = None
+            if isinstance(value, dict) and ("tools" in value or {"name", "arguments", "response_text"} <= value.keys()):
+                value.setdefault("is_error", False)
+                yield offset + line.index(body), body, value
+            offset += len(line)
+
+
+def _write(target: Path, tools: dict[str, tuple[int, str, list[Json]]], places: list[_Place]) -> None:
+    by_list: dict[str, list[str]] = {}
+    for universe in sorted(tools):
+        if universe:
+            by_list.setdefault(tools[universe][1], []).append(universe)
+    whole = tools.get("")
+    first = whole[2] if whole is not None else _shared(tools)
+    with written_whole(target) as out:
+        out.write(json.dumps({"tools": first}).encode() + b"\n")
+        for _, universes in sorted(by_list.items(), key=lambda item: item[1]):
+            out.write(json.dumps({"universes": universes, "tools": tools[universes[0]][2]}).encode() + b"\n")
+        _copy(places, out)
+
+
+def _shared(tools: dict[str, tuple[int, str, list[Json]]]) -> list[Json]:
+    """The tools that every universe has, in the order of the first one's list."""
+    lists = [listed for _, _, listed in (tools[universe] for universe in sorted(tools))]
+    if not lists:
+        return []
+    common = set.intersection(*({json.dumps(tool, sort_keys=True) for tool in listed} for listed in lists))
+    return [tool for tool in lists[0] if json.dumps(tool, sort_keys=True) in common]
+
+
+def _copy(places: list[_Place], out: BinaryIO) -> None:
+    streams: dict[Path, BinaryIO] = {}
+    try:
+        for path, start, length in places:
+            if path not in streams:
+                streams[path] = path.open("rb")
+            streams[path].seek(start)
+            out.write(streams[path].read(length) + b"\n")
+    finally:
+        for stream in streams.values():
+            stream.close()
