@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from eval.judges.context import Cut
 from eval.judges.questions import Message
 from eval.model import Outcome
 from toolenv.model import Value
@@ -52,7 +53,7 @@ class KeptRuling(Value, frozen=True):
     replies: tuple[str, ...]
     parameters: Mapping[str, Any]
     dropped: tuple[str, ...] = ()
-    cuts: tuple[Mapping[str, Any], ...] = ()
+    cuts: tuple[Cut, ...] = ()
     model: str | None = None
     input_tokens: int = 0
     output_tokens: int = 0

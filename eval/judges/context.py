@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from eval.model import Evidence
 from toolenv.model import Value
 
-CUT_EVIDENCE = "context cut"
-"""Key of the evidence entry that lists what a judge did not see."""
+CUT_EVIDENCE = "context_cut"
+"""Key of the evidence entry that says what a judge did not see."""
 
 _TAIL_SHARE = 4
 """A quarter of what is kept of a long text is its end."""
@@ -54,11 +54,12 @@ def fit(sections: Sequence[Section], characters: int) -> tuple[tuple[Section, ..
 
 
 def cut_evidence(cuts: Sequence[Cut]) -> tuple[Evidence, ...]:
-    """One evidence entry that lists the cuts, or none where nothing was cut."""
+    """One evidence entry that says what was cut, in words and piece by piece; none where nothing was cut."""
     if not cuts:
         return ()
+    words = "; ".join(f"{cut.kept} of {cut.of} characters of {cut.section} were shown" for cut in cuts)
     listed = [{"section": cut.section, "step": cut.step, "kept": cut.kept, "of": cut.of} for cut in cuts]
-    return ({CUT_EVIDENCE: listed},)
+    return ({CUT_EVIDENCE: words, "cuts": listed},)
 
 
 def _fair_limit(lengths: Sequence[int], total: int) -> int:

@@ -11,12 +11,12 @@ from weakref import WeakValueDictionary
 from eval.case import Case
 from eval.judge import JudgeFailure
 from eval.judges.cache import KeptRuling, MemoryRulingCache, RulingCache, packed, ruling_key, unpacked
-from eval.judges.context import CUT_EVIDENCE, cut_evidence
+from eval.judges.context import cut_evidence
 from eval.judges.questions import Question, question
 from eval.judges.replies import Reading, Unreadable, read_reply
 from eval.judges.settings import JudgeSettings
 from eval.judges.texts import prompt, prompt_version
-from eval.model import Evidence, Gate, Ruling
+from eval.model import Gate, Ruling
 from toolenv.openai_compat import ChatReply, Client, EndpointError, Ledger
 from toolenv.openai_compat.ledger import CHARACTERS_PER_TOKEN
 from toolenv.openai_compat.sending import Waiting
@@ -173,7 +173,6 @@ class OpenAIJudge:
         )
 
     def _kept(self, asked: Question, reading: Reading, replies: list[ChatReply]) -> KeptRuling:
-        cuts = cut_evidence(asked.cuts)
         costs = [reply.usage.cost for reply in replies if reply.usage.cost is not None]
         return KeptRuling(
             outcome=reading.outcome,
@@ -183,7 +182,7 @@ class OpenAIJudge:
             replies=tuple(reply.content[:_KEPT_REPLY] for reply in replies),
             parameters=self._parameters(),
             dropped=tuple(self._client.dropped),
-            cuts=tuple(cuts[0][CUT_EVIDENCE]) if cuts else (),
+            cuts=asked.cuts,
             model=replies[-1].completion.model,
             input_tokens=sum(reply.usage.input_tokens for reply in replies),
             output_tokens=sum(reply.usage.output_tokens for reply in replies),
@@ -194,10 +193,9 @@ class OpenAIJudge:
 
 
 def _ruling(kept: KeptRuling) -> Ruling:
-    cut: tuple[Evidence, ...] = ({CUT_EVIDENCE: list(kept.cuts)},) if kept.cuts else ()
     return Ruling(
         outcome=kept.outcome,
         decided_by="judge" if kept.outcome != "undecided" else None,
         reason=kept.reason,
-        evidence=({"reply": kept.span}, *cut),
+        evidence=({"reply": kept.span}, *cut_evidence(kept.cuts)),
     )
