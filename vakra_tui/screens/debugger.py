@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import events, on, work
@@ -12,12 +11,14 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
+from sessions.trajectory import Answer, CallTool, Decision
 from toolenv.errors import VakraError
+from toolenv.model import ToolCall, ToolSpec
 from vakra_tui.render import content
 from vakra_tui.state.json_tree import JsonTree
 from vakra_tui.state.lines import Lines
 from vakra_tui.state.panes import head, step, steps, truth, waterfall
-from vakra_tui.state.scene import Scene, StepRow
+from vakra_tui.state.scene import Scene, StepRow, columns_of, gold_sql
 from vakra_tui.widgets.banner import Banner
 from vakra_tui.widgets.line_view import LineView
 from vakra_tui.widgets.pick_list import PickList
@@ -367,7 +368,169 @@ class DebuggerScreen(Screen[None]):
     def action_leave(self) -> None:
         self.app.show_list()
 
-    @property
-    def stylesheets(self) -> Path:
-        """The folder of the style sheets."""
-        return Path(__file__).parent
+    # --- doing -------------------------------------------------------------------------------------------------------
+
+    @work(exclusive=True, group="doing")
+    async def action_new_call(self) -> None:
+        """Choose a tool, fill its form, run it as a step; in the past this makes a branch."""
+        await self._call_a_tool(None)
+
+    @work(exclusive=True, group="doing")
+    async def action_edit(self) -> None:
+        """The call under the cursor in its form; run again it makes a branch from the step before."""
+        row = self.row
+        if row is None or row.call is None or row.call.raw_arguments is not None:
+            self.app.toast("The cursor is not on a call that can be edited.", warn=True)
+            return
+        await self._call_a_tool(row)
+
+    async def _call_a_tool(self, edited: StepRow | None) -> None:
+        from vakra_tui.screens.call import CallScreen
+        from vakra_tui.screens.tools import ToolsScreen
+
+        if self.scene is None:
+            return
+        try:
+            tools = await self.app.engine.run(self.session.tools())
+        except VakraError as error:
+            self.app.report(str(error))
+            return
+        spec: ToolSpec | None = None
+        if edited is not None and edited.call is not None:
+            name = edited.call.name
+            spec = next((tool for tool in tools if tool.name == name), None)
+        call: ToolCall | None = None
+        while call is None:
+            if spec is None:
+                picked = await self.app.push_screen_wait(ToolsScreen(tools, self.scene.policy))
+                if picked is None:
+                    return
+                if isinstance(picked, ToolCall):
+                    call = picked
+                    break
+                spec = picked
+            values = edited.call.arguments if edited is not None and edited.call is not None else None
+            handles = self.session.handles()
+            screen = CallScreen(self.session, spec, values=values, handles=handles, columns=columns_of(self.scene))
+            call = await self.app.push_screen_wait(screen)
+            if call is None and edited is not None:
+                return
+            spec = None
+        await self._play(CallTool(call=call), before=edited)
+
+    async def _play(self, decision: Decision, *, before: StepRow | None = None) -> None:
+        """A decision of the person at the cursor; behind the end it is the next step, in the past a branch."""
+        if self.scene is None:
+            return
+        place = self.cursor + 1
+        if before is not None:
+            place = self.cursor
+        if place < self.scene.executed or self.scene.finished:
+            if self.scene.finished and before is None and place >= self.scene.executed:
+                place = self.scene.executed - 1
+            if not await self._do(self.session.branch_at, place):
+                return
+        self._follow = True
+        await self._do(self.session.take_wheel, "human")
+        await self._do(self.session.play, decision)
+
+    @work(exclusive=True, group="doing")
+    async def action_answer(self) -> None:
+        """Give the final answer."""
+        from vakra_tui.screens.ask import AskScreen
+
+        written = await self.app.push_screen_wait(AskScreen("The final answer"))
+        if written is not None:
+            await self._play(Answer(text=written))
+
+    @work(exclusive=True, group="doing")
+    async def action_decline(self) -> None:
+        """Answer that it cannot be answered, in the wording that the policy asks for."""
+        from vakra_tui.screens.ask import AskScreen
+
+        if self.scene is None:
+            return
+        wording = self.scene.policy.refusal or "I'm unable to answer."
+        note = "the wording of the policy; enter declines with it" if self.scene.policy.refusal else ""
+        written = await self.app.push_screen_wait(AskScreen("Decline to answer", value=wording, note=note))
+        if written:
+            await self._play(Answer(text=written))
+
+    def action_hint(self) -> None:
+        self._verb(self.session.hint)
+
+    @work(exclusive=True, group="doing")
+    async def action_wheel(self) -> None:
+        """Choose who decides the next steps."""
+        from vakra_tui.screens.choice import ChoiceScreen
+
+        if self.scene is None:
+            return
+        choices = [("human", "you decide: call tools, answer")]
+        if self.scene.prediction is not None:
+            choices.insert(0, ("recording", f"the prediction of {self.scene.run} goes on"))
+        if self.scene.instance.ground_truth is not None:
+            choices.append(("ground truth", "the reference path goes on"))
+        now = self.scene.wheel.replace("_", " ")
+        picked = await self.app.push_screen_wait(ChoiceScreen("Who is at the wheel?", choices, chosen=now))
+        if picked is None:
+            return
+        if self.cursor + 1 < self.scene.executed or (self.scene.finished and self.cursor < len(self.scene.rows)):
+            place = min(self.cursor + 1, self.scene.executed - (1 if self.scene.finished else 0))
+            if not await self._do(self.session.branch_at, place):
+                return
+        self._follow = True
+        await self._do(self.session.take_wheel, picked.replace(" ", "_"))
+
+    @work(exclusive=True, group="doing")
+    async def action_tables(self) -> None:
+        """The domain's database, read-only."""
+        from vakra_tui.screens.tables import TablesScreen
+
+        if self.scene is None:
+            return
+        instance = self.scene.instance
+        try:
+            database, tables = await self.app.engine.call(self.app.world.tables_of, instance.domain)
+        except VakraError as error:
+            self.app.report(str(error), title="No tables to show")
+            return
+        await self.app.push_screen_wait(TablesScreen(database, tables, instance.domain, gold_sql(instance)))
+        await self.app.engine.call(database.close)
+
+    @work(exclusive=True, group="doing")
+    async def action_flag(self) -> None:
+        """Say that the ground truth of this instance is suspect, with a note; an empty note takes the flag away."""
+        from vakra_tui.screens.ask import AskScreen
+
+        if self.scene is None:
+            return
+        note = "an empty note takes the flag away" if self.scene.flagged else "what is wrong with it?"
+        written = await self.app.push_screen_wait(
+            AskScreen("Flag the ground truth as suspect", value=self.scene.flagged, note=note)
+        )
+        if written is not None and await self._do(self.session.flag, written):
+            self.app.toast("The ground truth is flagged." if written else "The flag is taken away.")
+
+    @work(exclusive=True, group="doing")
+    async def action_export(self) -> None:
+        """Write this branch as a prediction or as a reference record."""
+        from vakra_tui.screens.ask import AskScreen
+        from vakra_tui.screens.choice import ChoiceScreen
+
+        choices = [
+            ("prediction", "a submission file: calls and answer of this branch"),
+            ("reference", "a ground-truth record made of this branch"),
+        ]
+        kind = await self.app.push_screen_wait(ChoiceScreen("Export this branch as", choices))
+        if kind is None:
+            return
+        folder = await self.app.push_screen_wait(AskScreen("Folder to write it to", value=f"exported-{kind}s"))
+        if not folder:
+            return
+        try:
+            path = await self.app.engine.run(self.session.export(kind, folder))
+        except VakraError as error:
+            self.app.report(str(error))
+            return
+        self.app.toast(f"Written: {path}")

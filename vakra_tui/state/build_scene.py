@@ -122,9 +122,7 @@ def _beside_reference(
             continue
         different = {difference.argument: difference for difference in pair.differences}
         arguments = tuple(
-            msgspec.structs.replace(
-                argument, note=_difference(different[argument.name], pair)
-            )
+            msgspec.structs.replace(argument, note=_difference(different[argument.name], pair))
             if argument.name in different
             else argument
             for argument in row.arguments

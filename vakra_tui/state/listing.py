@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from rich.cells import cell_len, set_cell_size
+from rich.cells import cell_len
 
 from eval.model import Verdict
+from vakra_tui.state.cells import cell
 from vakra_tui.state.lines import Line, Role, Span, plain
 from vakra_tui.state.panes.waterfall import short_verdict
-from vakra_tui.text import count_words, one_line, sanitize
+from vakra_tui.text import count_words, one_line
 from vakra_tui.wrap import crop
 
 
@@ -91,24 +92,24 @@ class Listing:
         domain, query, verdict = self._columns()
         parts = [
             Span("cap  ", "label"),
-            Span(_cell("domain", domain) + " ", "label"),
-            Span(_cell("query", query), "label"),
+            Span(cell("domain", domain) + " ", "label"),
+            Span(cell("query", query), "label"),
         ]
-        parts += [Span(" " + _cell(run, verdict), "label") for run in self.runs]
+        parts += [Span(" " + cell(run, verdict), "label") for run in self.runs]
         return tuple(parts)
 
     def _row(self, entry: Entry) -> Line:
         domain, query, verdict = self._columns()
         capability = str(entry.capability) if entry.capability else "?"
-        parts = [Span(f" {capability}   ", "accent"), Span(_cell(entry.domain, domain) + " ", "dim")]
+        parts = [Span(f" {capability}   ", "accent"), Span(cell(entry.domain, domain) + " ", "dim")]
         text, role = _query_words(entry)
         marks = f" ({entry.turns} turns)" if entry.turns > 1 else ""
         marks += " \u2691" if entry.policy else ""
         room = query - len(marks)
         if room > 20 and marks:
-            parts += [Span(_cell(text, room), role), Span(marks, "dim")]
+            parts += [Span(cell(text, room), role), Span(marks, "dim")]
         else:
-            parts.append(Span(_cell(text, query), role))
+            parts.append(Span(cell(text, query), role))
         for run in self.runs:
             parts.append(Span(" "))
             shown = self._verdict(entry, run)
@@ -154,29 +155,20 @@ def _query_words(entry: Entry) -> tuple[str, Role]:
     return entry.query or "(no query)", ""
 
 
-def _cell(text: str, width: int) -> str:
-    """One cell of a column: a single line, sanitised, padded or cut to ``width`` terminal cells."""
-    clean = sanitize(one_line(text, width * 2 + 2))
-    if cell_len(clean) > width:
-        return set_cell_size(clean, max(width - 1, 0)) + "\u2026"
-    return set_cell_size(clean, width)
-
-
 def entries_of(refs: Sequence[Any], runs: Mapping[str, Sequence[Any]]) -> list[Entry]:
     """One entry an instance in file order, then one for each prediction of no instance.
 
     ``refs`` have ``uuid``, ``capability`` and ``domain``; a run's references have ``uuid`` and ``domain``.
     """
     entries = [Entry(uuid=ref.uuid, capability=ref.capability, domain=ref.domain, instance=ref) for ref in refs]
-    by_uuid: dict[str, Entry] = {entry.uuid: entry for entry in entries}
-    extras: dict[str, Entry] = {}
+    known = {(entry.capability, entry.domain, entry.uuid): entry for entry in entries}
+    extras: dict[tuple[int, str, str], Entry] = {}
     for run, predictions in runs.items():
         for prediction in predictions:
-            entry = by_uuid.get(prediction.uuid)
-            if entry is None:
-                entry = extras.get(prediction.uuid)
+            key = (prediction.capability or 0, prediction.domain, prediction.uuid)
+            entry = known.get(key) or extras.get(key)
             if entry is None:
                 entry = Entry(uuid=prediction.uuid, capability=prediction.capability or 0, domain=prediction.domain)
-                extras[prediction.uuid] = entry
+                extras[key] = entry
             entry.predictions[run] = prediction
     return entries + list(extras.values())

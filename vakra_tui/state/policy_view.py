@@ -33,6 +33,7 @@ def policy_view(instance: Instance, applicability: policies.Applicability) -> Po
         why=_why(policy, instance, applicability),
         api=_state("API", policy, applicability),
         rag=_state("RAG", policy, applicability),
+        refusal=policy.refusal or "",
         first=policy.preferred or "" if applicability == "applies" else "",
     )
 

@@ -104,6 +104,7 @@ class PolicyView(Value, frozen=True):
     api: Literal["allowed", "forbidden", "unknown"] = "allowed"
     rag: Literal["allowed", "forbidden", "unknown"] = "allowed"
     first: str = ""
+    refusal: str = ""
     violations: tuple[int, ...] = ()
 
 
@@ -166,3 +167,23 @@ class Scene(Value, frozen=True):
     def executed(self) -> int:
         """Number of rows that were executed."""
         return sum(row.step is not None for row in self.rows)
+
+
+def columns_of(scene: Scene) -> dict[str, tuple[str, ...]]:
+    """Handle -> the names of its columns, as the peeks of this trajectory showed them."""
+    found: dict[str, tuple[str, ...]] = {}
+    for row in scene.rows:
+        result = row.step.result if row.step is not None else None
+        if result is None or not result.handle:
+            continue
+        if row.table is not None:
+            found[result.handle] = tuple(column.name for column in row.table.columns)
+    return found
+
+
+def gold_sql(instance: Instance) -> tuple[str, ...]:
+    """The gold queries of an instance, where its dataset has them: for people to read, never for a verdict."""
+    told = instance.author_keys.get("gold_sql")
+    if isinstance(told, str):
+        return (told,)
+    return tuple(part for part in told if isinstance(part, str)) if isinstance(told, list) else ()

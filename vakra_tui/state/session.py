@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from eval.model import Verdict
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from sessions.driver import Driver
     from sessions.stepper import Stepper
     from toolenv.environment import ToolEnvironment
+    from vakra_tui.state.export import ExportKind
     from vakra_tui.state.world import World
 
 Wheel = Literal["recording", "human", "ground_truth"]
@@ -301,6 +303,17 @@ class DebugSession:
             return await fork.call(call.name, arguments)
         finally:
             await fork.close()
+
+    async def flag(self, note: str) -> None:
+        """Keep or take away the flag on this instance's ground truth."""
+        self.world.keep_flag(self.instance.uuid, note)
+        self._show(force=True)
+
+    async def export(self, kind: ExportKind, folder: str) -> str:
+        """Write the present branch below ``folder``; gives the file's path."""
+        from vakra_tui.state.export import export
+
+        return str(export(kind, Path(folder).expanduser(), self._ready().trajectory))
 
     def handles(self) -> tuple[tuple[str, str], ...]:
         """(handle, which step made it) of every table of the session, newest first."""

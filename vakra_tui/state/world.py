@@ -15,12 +15,15 @@ from vakra_tui.state.memory import Memory
 from vakra_tui.state.session import DebugSession, Subject
 
 if TYPE_CHECKING:
-    from sessions.submissions import Run
-
     from eval.environments import EnvironmentChain
     from eval.judge import Judge
     from eval.truths import GroundTruths, Truth
+    from sessions.store import Store
+    from sessions.submissions import Run
     from toolenv.dataset import Dataset, InstanceRef
+    from vakra_tui.state.database import Database, Table
+
+FLAG_KIND = "ground truth suspect"
 
 FIRST_RUN = "flawed"
 """The run of the built-in sample that is opened first: it has something to find."""
@@ -99,7 +102,6 @@ class World:
 
     def _sample_runs(self, dataset: Dataset) -> dict[str, Run]:
         from sessions.submissions import Run
-
         from vakra_tui.sample import sample_runs
 
         paths = dict(sample_runs())
@@ -233,13 +235,37 @@ class World:
             turns=(Turn(turn_id=prediction.turn_id, query=prediction.query),),
         )
 
+    def tables_of(self, domain: str) -> tuple[Database, tuple[Table, ...]]:
+        """The domain's database, opened read-only, and its tables; the caller closes it. Raises ``DataError``."""
+        from vakra_tui.state.database import Database
+
+        database = Database(self.wiring.dataset.database(domain))
+        try:
+            return database, database.tables()
+        except DataError:
+            database.close()
+            raise
+
     def runs_of(self, entry: Entry) -> tuple[str, ...]:
         """The runs that hold a prediction of a row."""
         return tuple(entry.predictions)
 
+    def keep_flag(self, uuid: str, note: str) -> None:
+        """Keep a flag on an instance's ground truth in the store; an empty note takes it away. Raises ``StoreError``."""
+        from sessions.store import Flag
+
+        dataset = self.wiring.dataset.fingerprint()
+        if note:
+            self.store.put_flag(Flag(dataset=dataset, uuid=uuid, kind=FLAG_KIND, text=note))
+            self._flags[uuid] = note
+        else:
+            self.store.drop_flag(dataset, uuid, FLAG_KIND)
+            self._flags.pop(uuid, None)
+
+    @property
+    def store(self) -> Store:
+        return self.wiring.store
+
     def flag_of(self, uuid: str) -> str:
         """The note of a flag on this instance's ground truth, empty where it has none."""
         return self._flags.get(uuid, "")
-
-
-__all__ = ["Wiring", "World"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from vakra_tui.state.cells import cell
 from vakra_tui.state.lines import Line, Role, Span
 from vakra_tui.state.scene import Scene, StepRow
 
@@ -35,7 +36,7 @@ def step_line(row: StepRow, width: int) -> Line:
     tail_width = sum(len(span.text) for span in tail)
     name = name_of(row)
     room = max(width - 9 - tail_width, 4)
-    shown = _fit(name, room)
+    shown = cell(name, room)
     pending = row.outcome == "pending"
     head: list[Span] = [
         Span(f"{number} ", "dim"),
@@ -44,18 +45,6 @@ def step_line(row: StepRow, width: int) -> Line:
         Span(shown, "dim" if pending or row.number == 0 else ("strong" if row.outcome == "answer" else "")),
     ]
     return (*head, *tail)
-
-
-def _fit(name: str, room: int) -> str:
-    """The name padded or cut to ``room`` cells."""
-    from rich.cells import cell_len, set_cell_size
-
-    from vakra_tui.text import one_line, sanitize
-
-    clean = sanitize(one_line(name, 200))
-    if cell_len(clean) > room:
-        return set_cell_size(clean, room - 1) + "\u2026"
-    return set_cell_size(clean, room)
 
 
 def name_of(row: StepRow) -> str:

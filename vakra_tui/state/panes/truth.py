@@ -102,11 +102,15 @@ def _hop(hop: HopRow, *, shown: bool) -> list[Line]:
         more = len(hop.missing) - len(missing)
         if missing:
             text = ", ".join(one_line(fact, 60) for fact in missing)
-            lines.append(line(("  needs: ", "warn"), HANG, (text, ""), (f" and {more} more" if more > 0 else "", "dim")))
+            lines.append(
+                line(("  needs: ", "warn"), HANG, (text, ""), (f" and {more} more" if more > 0 else "", "dim"))
+            )
     elif hop.needs:
         shown_needs = ", ".join(one_line(fact, 40) for fact in hop.needs[:NEEDS_SHOWN])
         more = len(hop.needs) - NEEDS_SHOWN
-        lines.append(line(("  gives: ", "label"), HANG, (shown_needs, ""), (f" and {more} more" if more > 0 else "", "dim")))
+        lines.append(
+            line(("  gives: ", "label"), HANG, (shown_needs, ""), (f" and {more} more" if more > 0 else "", "dim"))
+        )
     if hop.response is not None:
         lines.append(line(("  ", ""), (one_line(hop.response, 160), "dim")))
     lines.append(BLANK)

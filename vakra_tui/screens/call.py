@@ -1,0 +1,191 @@
+"""The form of one call: a field an argument, validated as one types; run as a step or tried without a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events, on, work
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, VerticalScroll
+from textual.screen import Screen
+from textual.suggester import SuggestFromList
+from textual.widgets import Button, Static
+
+from toolenv.errors import VakraError
+from toolenv.model import Json, ToolCall, ToolSpec
+from vakra_tui.render import content
+from vakra_tui.state import response as responses
+from vakra_tui.state.form import Field, assemble, fields_of, problem, raw_line, written
+from vakra_tui.state.lines import Line, Lines, line
+from vakra_tui.state.panes.tools import field_line
+from vakra_tui.text import one_line
+from vakra_tui.widgets.banner import Banner
+from vakra_tui.widgets.clean_input import CleanInput
+from vakra_tui.widgets.line_view import LineView
+
+if TYPE_CHECKING:
+    from vakra_tui.app import VakraApp
+    from vakra_tui.state.session import DebugSession
+
+CHOICES_SHOWN = 8
+
+
+class FieldInput(CleanInput):
+    """The input of one argument; up and down go through its choices."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down", "choice(1)", "next choice", show=False),
+        Binding("up", "choice(-1)", "previous choice", show=False),
+    ]
+
+    def __init__(self, field: Field, value: str) -> None:
+        suggester = SuggestFromList(list(field.choices), case_sensitive=False) if field.choices else None
+        placeholder = "" if not field.has_default else f"default {one_line(written(field.default, field), 40)}"
+        super().__init__(value, suggester=suggester, placeholder=placeholder, classes="field")
+        self.field = field
+
+    def action_choice(self, places: int) -> None:
+        choices = self.field.choices
+        if not choices:
+            (self.screen.focus_next if places > 0 else self.screen.focus_previous)()
+            return
+        if self.value in choices:
+            self.value = choices[(choices.index(self.value) + places) % len(choices)]
+        else:
+            self.value = choices[0 if places > 0 else -1]
+        self.cursor_position = len(self.value)
+
+
+class CallScreen(Screen[ToolCall | None]):
+    """Gives the call to run as a step, or None when it was left. A scratch call stays on this screen."""
+
+    CSS_PATH = "call.tcss"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "back"),
+        Binding("f2", "scratch", "try without trace"),
+        Binding("f3", "run", "run as step"),
+    ]
+
+    app: VakraApp
+
+    def __init__(
+        self,
+        session: DebugSession,
+        spec: ToolSpec,
+        *,
+        values: Mapping[str, Json] | None = None,
+        handles: Sequence[tuple[str, str]] = (),
+        columns: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        super().__init__()
+        self._session = session
+        self._spec = spec
+        self._values = values or {}
+        self._handles = tuple(handles)
+        self._fields = fields_of(spec, [handle for handle, _ in handles], columns)
+        self._refused = True
+
+    def compose(self) -> ComposeResult:
+        yield Banner(id="title", tallest=2)
+        with VerticalScroll(id="fields", can_focus=False):
+            for field in self._fields:
+                yield Static(content(("* " if field.required else "  ") + field.name), classes="name", markup=False)
+                given = field.name in self._values
+                text = written(self._values[field.name], field) if given else ""
+                if not given and field.constant:
+                    text = field.choices[0]
+                yield FieldInput(field, text)
+        yield Banner(id="about", tallest=5)
+        yield Banner(id="line", tallest=3)
+        yield Banner(id="said", tallest=3)
+        with Horizontal(id="buttons"):
+            yield Button("Run as step (enter)", id="run", compact=True)
+            yield Button("Try without trace (F2)", id="scratch", compact=True)
+            yield Button("Back (esc)", id="back", compact=True)
+        yield LineView(id="result")
+
+    def on_mount(self) -> None:
+        head = line((" ", ""), (self._spec.name, "title"), (f"   {one_line(self._spec.description, 300)}", "dim"))
+        self.query_one("#title", Banner).show_lines([head])
+        self.query_one("#result").display = False
+        inputs = self.query(FieldInput)
+        (inputs.first() if inputs else self.query_one("#run")).focus()
+        self._check()
+
+    @property
+    def call(self) -> ToolCall:
+        """The call as it stands."""
+        texts = {field.field.name: field.value for field in self.query(FieldInput)}
+        return assemble(self._spec, self._fields, texts)
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        if isinstance(event.widget, FieldInput):
+            self._about(event.widget.field)
+
+    def _about(self, field: Field) -> None:
+        lines: list[Line] = [field_line(field)]
+        if field.description:
+            lines.append(line(("    ", ""), (field.description, "dim")))
+        if field.choices:
+            where = dict(self._handles)
+            shown = []
+            for choice in field.choices[:CHOICES_SHOWN]:
+                shown.append(choice + (f" ({where[choice]})" if choice in where else ""))
+            more = len(field.choices) - CHOICES_SHOWN
+            tail = f" and {more} more" if more > 0 else ""
+            lines.append(line(("    up/down: ", "label"), ", ".join(shown), (tail, "dim")))
+        self.query_one("#about", Banner).show_lines(lines)
+
+    @on(CleanInput.Changed)
+    def _changed(self) -> None:
+        self._check()
+
+    @work(exclusive=True, group="check")
+    async def _check(self) -> None:
+        """Validate what is typed so far, away from the event loop; a newer text cancels it."""
+        call = self.call
+        self.query_one("#line", Banner).show_lines([line((" ", ""), (raw_line(call), "code"))])
+        refused = await self.app.engine.call(problem, self._spec, call)
+        self._refused = refused is not None
+        words = line((f" \u2717 {refused}", "warn")) if refused else line((" \u2713 the schema accepts this", "ok"))
+        self.query_one("#said", Banner).show_lines([words])
+
+    @on(CleanInput.Submitted)
+    def _submitted(self) -> None:
+        self.action_run()
+
+    @on(Button.Pressed)
+    def _pressed(self, event: Button.Pressed) -> None:
+        {"run": self.action_run, "scratch": self.action_scratch, "back": self.action_leave}[event.button.id or "back"]()
+
+    def action_run(self) -> None:
+        self.dismiss(self.call)
+
+    @work(exclusive=True, group="scratch")
+    async def action_scratch(self) -> None:
+        """Call on a fork: the answer is shown here and leaves no trace in the trajectory."""
+        view = self.query_one("#result", LineView)
+        view.display = True
+        view.show(Lines([line(("calling \u2026", "dim"))]))
+        try:
+            result = await self.app.engine.run(self._session.scratch(self.call))
+        except VakraError as error:
+            view.show(Lines([line(("no answer: ", "warn"), str(error))]))
+            return
+        shape = responses.read(result.text)
+        state = ("\u2717 failed  ", "fail") if result.failed else ("\u2713 ", "ok")
+        head = line(("scratch, no trace: ", "label"), state, (shape.words, "dim"))  # type: ignore[arg-type]
+        notes = [line(("quirk: ", "warn"), note) for note in result.notes]
+        document = responses.document(shape)
+        body = (
+            list(document.lines)
+            if isinstance(document, Lines)
+            else [document.line(index) for index in range(min(document.layout(max(self.size.width - 4, 20)), 2000))]
+        )
+        view.show(Lines([head, *notes, *body], wrapped=not isinstance(document, Lines) or shape.kind == "passages"))
+        view.scroll_visible(animate=False)
+
+    def action_leave(self) -> None:
+        self.dismiss(None)

@@ -1,0 +1,52 @@
+"""A small dialog that offers a few things to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from vakra_tui.render import content
+from vakra_tui.state.lines import Lines, line
+from vakra_tui.widgets.pick_list import PickList
+
+
+class ChoiceScreen(ModalScreen[str | None]):
+    """Gives the name of what was chosen; ``choices`` are (name, words)."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "leave", "cancel")]
+    CSS_PATH = "dialog.tcss"
+
+    def __init__(self, question: str, choices: Sequence[tuple[str, str]], *, chosen: str = "") -> None:
+        super().__init__()
+        self._question = question
+        self._choices = tuple(choices)
+        self._chosen = chosen
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog"):
+            yield Static(content(self._question), classes="dialog-title", markup=False)
+            rows = [line((f"{name:<14}", "strong"), (words, "dim")) for name, words in self._choices]
+            yield PickList(Lines(rows, wrapped=False), id="choices")
+            yield Static(content("arrows and enter choose, escape leaves"), classes="dialog-note", markup=False)
+
+    def on_mount(self) -> None:
+        listed = self.query_one("#choices", PickList)
+        listed.styles.height = len(self._choices)
+        listed.focus()
+        names = [name for name, _ in self._choices]
+        if self._chosen in names:
+            self.call_after_refresh(listed.place, names.index(self._chosen))
+
+    @on(PickList.Chosen)
+    def _picked(self, message: PickList.Chosen) -> None:
+        self.dismiss(self._choices[message.index][0])
+
+    def action_leave(self) -> None:
+        self.dismiss(None)

@@ -1,0 +1,97 @@
+"""Writing a played branch: as a prediction in the submission format, or as a reference record of VAKRA's layout."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Literal
+
+from sessions.trajectory import CallTool, Trajectory
+from toolenv.errors import DataError
+from toolenv.model import CAPABILITY_DIRS, Instance, Json
+
+ExportKind = Literal["prediction", "reference"]
+
+
+def export(kind: ExportKind, folder: Path, trajectory: Trajectory) -> Path:
+    """Write the branch below ``folder`` and return the file.
+
+    A file of the same domain that is already there keeps its other records; a record of the same uuid is replaced.
+    Raises ``DataError`` where the branch has no answer, or the file is there and cannot be read.
+    """
+    instance = trajectory.instance
+    if trajectory.answer is None:
+        raise DataError("This branch has no final answer yet: a answers, x declines; export it then.")
+    if "/" in instance.domain or instance.domain in ("", ".", ".."):
+        raise DataError(f"the domain {instance.domain!r} cannot be a file name")
+    record = _prediction(trajectory) if kind == "prediction" else reference_record(trajectory)
+    place = folder / CAPABILITY_DIRS[instance.capability] if instance.capability in CAPABILITY_DIRS else folder
+    if kind == "reference":
+        place = place / "output"
+    path = place / f"{instance.domain}.json"
+    _put(path, record, instance.uuid)
+    return path
+
+
+def _prediction(trajectory: Trajectory) -> dict[str, Json]:
+    from sessions.branches import as_prediction
+    from sessions.submissions import submission_record
+
+    return submission_record(as_prediction(trajectory))
+
+
+def reference_record(trajectory: Trajectory) -> dict[str, Json]:
+    """A ground-truth record whose evaluated turn is this branch; earlier turns keep their reference."""
+    instance = trajectory.instance
+    made = [
+        (step.decision.call, step.result)
+        for step in trajectory.steps
+        if isinstance(step.decision, CallTool) and not (step.result is not None and step.result.failed)
+    ]
+    turn = {
+        "turn_id": instance.turns[-1].turn_id,
+        "query": instance.query,
+        "answer": trajectory.answer,
+        "sequence": {
+            "tool_call": [{"name": call.name, "arguments": dict(call.arguments)} for call, _ in made],
+            "tool_response": [result.text if result is not None else None for _, result in made],
+        },
+    }
+    return {
+        "uuid": instance.uuid,
+        "domain": instance.domain,
+        "output": [*_earlier(instance), turn],
+        "additional_instructions": instance.policy,
+    }
+
+
+def _earlier(instance: Instance) -> list[Json]:
+    if instance.ground_truth is None:
+        return [{"turn_id": turn.turn_id, "query": turn.query, "answer": turn.answer} for turn in instance.turns[:-1]]
+    return [
+        {
+            "turn_id": turn.turn_id,
+            "query": turn.query,
+            "answer": turn.answer,
+            "sequence": {
+                "tool_call": [{"name": call.name, "arguments": dict(call.arguments)} for call in turn.calls],
+                "tool_response": list(turn.responses) if turn.responses is not None else [],
+            },
+        }
+        for turn in instance.ground_truth.turns[:-1]
+    ]
+
+
+def _put(path: Path, record: dict[str, Json], uuid: str) -> None:
+    from sessions.submissions import write_text_atomically
+
+    records: list[Json] = []
+    if path.exists():
+        try:
+            told = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise DataError(f"{path} is there and cannot be read ({error}); nothing was written") from error
+        if not isinstance(told, list):
+            raise DataError(f"{path} is there and holds no list of records; nothing was written")
+        records = [each for each in told if not (isinstance(each, dict) and each.get("uuid") == uuid)]
+    write_text_atomically(path, json.dumps([*records, record], ensure_ascii=False, indent=1) + "\n")
