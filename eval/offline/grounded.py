@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from eval.model import Evidence, Ruling
@@ -11,7 +12,7 @@ from eval.offline.reading import prepared, read_answer
 from sessions.dataflow import PredictionAnalysis, ResponseFacts, tables
 from toolenv.model import Json
 from toolenv.policy import is_refusal
-from toolenv.values import keys_equal, occurs
+from toolenv.values import Atom, keys_equal, occurs
 
 SHOWN = 5
 LARGEST_DIFFERENCES = 60
@@ -71,7 +72,7 @@ def _source(due: Due, prediction: PredictionAnalysis) -> tuple[int | None, str]:
     if due.kind == "null":
         step = prediction.find_empty()
         return step, "empty result"
-    step = next((number for number, passage in prediction.passages if occurs(due.value, passage)), None)
+    step = _in_passage(due.value, prediction)
     if step is not None:
         return step, "in a passage"
     if isinstance(due.key, int | float):
@@ -80,6 +81,18 @@ def _source(due: Due, prediction: PredictionAnalysis) -> tuple[int | None, str]:
             if how is not None:
                 return number, how
     return None, ""
+
+
+def _in_passage(value: Atom, prediction: PredictionAnalysis) -> int | None:
+    """The step that retrieved a passage with a value, or with every part of one that joins names (``A and B``)."""
+    parts = [value]
+    if isinstance(value, str):
+        parts += [part for part in re.split(r"\s+and\s+|\s*,\s*", value) if part]
+    wanted = parts[:1] if len(parts) < 3 else parts[1:]
+    for number, passage in prediction.passages:
+        if occurs(value, passage) or all(occurs(part, passage) for part in wanted):
+            return number
+    return None
 
 
 def _derivations(wanted: int | float, found: ResponseFacts) -> Iterator[str]:

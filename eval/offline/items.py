@@ -51,7 +51,7 @@ def enumeration(reading: Reading, due: Sequence[Due]) -> Enumeration | None:
         found = _compared(pieces if looks else list(reading.bullets), due, strict=looks)
         outside = tuple(d for d in found.missing if not _occurs(d, reading.text))
         return Enumeration(strict=found.strict, missing=outside, extra=found.extra)
-    payload = reading.payload.rstrip(" .!")
+    payload = reading.payload
     head, colon, tail = payload.partition(":")
     if colon and "\n" not in head and not any(_occurs(d, head) for d in due):
         payload = tail.strip()
@@ -84,7 +84,7 @@ def _text(atom: Json) -> str:
 def _compared(items: Sequence[str], due: Sequence[Due], *, strict: bool) -> Enumeration:
     """Missing values are those that no item gives; extra are items that give no value."""
     given = {id(d) for item in items for d in due if _occurs(d, item)}
-    extra = tuple(item for item in items if item.strip() and not any(_occurs(d, item) for d in due))
+    extra = tuple(item for item in items if item.strip(" .!") and not any(_occurs(d, item) for d in due))
     return Enumeration(strict=strict, missing=tuple(d for d in due if id(d) not in given), extra=extra)
 
 
@@ -130,7 +130,7 @@ def _is_item(piece: str, due: Sequence[Due]) -> bool:
     """Whether a piece looks like an item: a due value with at most a gloss, or a few words that tell nothing."""
     if _is_bare(piece, due):
         return True
-    words = re.findall(r"[^\W_][\w'.-]*|\S", _GLOSS.sub(" ", piece))
+    words = re.findall(r"[^\W_][\w'.-]*|\S", _GLOSS.sub(" ", piece).rstrip(" .!"))
     if not words or len(words) > LONGEST_ITEM:
         return False
     return not any(word in _PROSE for word in words) and not re.search(r"[.!?:]\s", piece)

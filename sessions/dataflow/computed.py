@@ -31,7 +31,8 @@ def computes_from_nowhere(instance: Instance, calls: MadeCalls) -> Iterator[int]
     for made in every:
         if made.call.name in LITERAL_TOOLS and made.scored and not made.failed:
             inputs = [atom for name, value in made.arguments.items() if _is_input(name) for atom in atoms(value)]
-            if not any(_is_known(atom, seen, texts) for atom in inputs if key(atom) not in CONVENTIONAL):
+            telling = [atom for atom in inputs if key(atom) not in CONVENTIONAL] or inputs
+            if not any(_is_known(atom, seen, texts) for atom in telling):
                 yield made.number
                 continue
         found = facts_of(made)

@@ -20,10 +20,9 @@ def answer_text(answer: Json) -> str:
         return ""
     if isinstance(answer, str):
         return answer
-    if isinstance(answer, dict):
-        return ", ".join(answer_text(item) for item in answer.values())
-    if isinstance(answer, list | tuple):
-        return ", ".join(answer_text(item) for item in answer)
+    if isinstance(answer, dict | list | tuple):
+        items = answer.values() if isinstance(answer, dict) else answer
+        return ", ".join("none" if item is None else answer_text(item) for item in items)
     return json.dumps(answer)
 
 
