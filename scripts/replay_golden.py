@@ -94,15 +94,13 @@ def recorded_kind(text: str, is_error: bool) -> str | None:
 def by_design(call: dict[str, Any], result: ToolResult, kind: str | None, failed_switch: bool) -> str | None:
     """Which deliberate difference explains an answer that is not the recorded one."""
     name = call["name"]
-    if failed_switch:
-        return "S1"
     if name in ("truncate", "select_unique_values") and kind == "refused_arguments" and not result.failed:
         return "S13"
     if name == "initialize_active_data" and result.error_kind == "unknown_tool":
         return "S17"
     if name.startswith("get_") and name != "get_data" and result.error_kind == "unknown_tool" and kind == "tool_failed":
         return "S3"
-    return None
+    return "S1" if failed_switch else None
 
 
 async def replay(folder: Path, material: Material, pandas2: bool, shown: int) -> Counter[str]:
@@ -128,7 +126,7 @@ async def replay(folder: Path, material: Material, pandas2: bool, shown: int) ->
             if outcome == "different" and (reason := by_design(call, result, kind, failed_switch)):
                 outcome = f"by design {reason}"
             counts[outcome] += 1
-            failed_switch = failed_switch or (call["name"] == "get_data" and kind is not None and not call["is_error"])
+            failed_switch = failed_switch or call["response_text"].startswith('{"error": "Error switching')
             if outcome == "different" and shown > 0:
                 shown -= 1
                 show(path, sequence, number, call, result)

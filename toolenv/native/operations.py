@@ -8,13 +8,16 @@ of the contract, section 4).
 from __future__ import annotations
 
 import math
+import operator
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from itertools import compress, repeat
 from typing import Any, NamedTuple
 
 from toolenv.model import Json
 from toolenv.native.columns import (
+    NULL_TEXT,
     Rows,
     Series,
     concatenated,
@@ -25,7 +28,7 @@ from toolenv.native.columns import (
     rows_key,
     unique,
 )
-from toolenv.native.patterns import Matcher, PatternError, contains, has_wildcards, like
+from toolenv.native.patterns import Matcher, PatternError, contains, has_wildcards, like, like_differs, rows_holding
 from toolenv.native.tables import Budget, Frame, Recipe, Table
 
 
@@ -36,7 +39,8 @@ class ToolError(Exception):
 class Derived(NamedTuple):
     """A new table of ``size`` rows: the rows, or, where nobody needed them yet, how to make them.
 
-    ``dtypes`` None prints Python's names.
+    ``firsts`` are the first three cells of each column where the rows are not given; ``dtypes`` None prints Python's
+    names.
     """
 
     names: tuple[str, ...]
@@ -45,6 +49,7 @@ class Derived(NamedTuple):
     parents: tuple[Table, ...]
     frame: Frame | None = None
     recipe: Recipe | None = None
+    firsts: tuple[list[Any], ...] | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -65,6 +70,7 @@ def made_by(make: Callable[[], Derived], budget: Budget) -> tuple[Table, tuple[s
         budget,
         derived.parents,
         derived.frame,
+        derived.firsts,
     )
     return table, derived.notes
 
@@ -86,11 +92,11 @@ def inferred(table: Table, pandas2: bool) -> Step:
 
 # --- filter ----------------------------------------------------------------------------------------------------------
 
-_ORDERINGS: Mapping[str, str] = {
-    "greater_than": ">",
-    "less_than": "<",
-    "greater_than_equal_to": ">=",
-    "less_than_equal_to": "<=",
+_ORDERINGS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "greater_than": operator.gt,
+    "less_than": operator.lt,
+    "greater_than_equal_to": operator.ge,
+    "less_than_equal_to": operator.le,
 }
 
 
@@ -147,7 +153,7 @@ def _positions(
         if condition == "equal_to":
             return array("I", [row for row, cell in enumerate(cells) if null(cell)] if nulls else [])
         if condition == "not_equal_to":
-            return array("I", [row for row, cell in enumerate(cells) if not null(cell)] if nulls else range(len(cells)))
+            return array("I", _known_rows(series, cells) if nulls else range(len(cells)))
         return array("I")
     if dtype == "float64" and isinstance(value, int):
         try:
@@ -156,35 +162,34 @@ def _positions(
             raise ToolError(f"{value} is too large to be compared with {key}, which holds floats") from error
     if isinstance(value, float) and value != value:
         return array("I", range(len(cells)) if condition == "not_equal_to" else [])
-    if condition == "equal_to":
-        return array("I", [row for row, cell in enumerate(cells) if cell == value])
-    if condition == "not_equal_to":
-        return array("I", [row for row, cell in enumerate(cells) if cell != value])
+    if condition in ("equal_to", "not_equal_to"):
+        compare = operator.eq if condition == "equal_to" else operator.ne
+        return array("I", compress(range(len(cells)), map(compare, cells, repeat(value))))
     try:
-        return _ordered(cells, condition, value, nulls and dtype in ("str", "object"))
+        return _ordered(series, cells, condition, value)
     except TypeError as error:
         raise ToolError(f"{value!r} cannot be ordered against the cells of {key}: {error}") from error
 
 
-def _ordered(cells: list[Any], condition: str, value: Any, skip_nulls: bool) -> Rows[int]:
-    """Rows by an ordering; a NaN among numbers meets none. Raises TypeError for cells of another kind."""
-    sign = _ORDERINGS[condition]
-    if skip_nulls:
-        kept = [(row, cell) for row, cell in enumerate(cells) if not null(cell)]
-        if sign == ">":
-            return array("I", [row for row, cell in kept if cell > value])
-        if sign == "<":
-            return array("I", [row for row, cell in kept if cell < value])
-        if sign == ">=":
-            return array("I", [row for row, cell in kept if cell >= value])
-        return array("I", [row for row, cell in kept if cell <= value])
-    if sign == ">":
-        return array("I", [row for row, cell in enumerate(cells) if cell > value])
-    if sign == "<":
-        return array("I", [row for row, cell in enumerate(cells) if cell < value])
-    if sign == ">=":
-        return array("I", [row for row, cell in enumerate(cells) if cell >= value])
-    return array("I", [row for row, cell in enumerate(cells) if cell <= value])
+def _ordered(series: Series, cells: list[Any], condition: str, value: Any) -> Rows[int]:
+    """Rows by an ordering; NULL meets none. Raises TypeError for cells of another kind."""
+    compare = _ORDERINGS[condition]
+    kind = series.column.kind
+    if kind in ("int", "float") or not series.column.nulls:
+        return array("I", compress(range(len(cells)), map(compare, cells, repeat(value))))
+    known = _known_rows(series, cells)
+    picked = map(cells.__getitem__, known)
+    return array("I", compress(known, map(compare, picked, repeat(value))))
+
+
+def _known_rows(series: Series, cells: list[Any]) -> list[int]:
+    """Rows whose cell is not NULL."""
+    kind = series.column.kind
+    if kind == "text":
+        return [row for row, cell in enumerate(cells) if cell is not NULL_TEXT]
+    if kind == "float":
+        return [row for row, cell in enumerate(cells) if cell == cell]
+    return [row for row, cell in enumerate(cells) if not null(cell)]
 
 
 def _containing(series: Series, dtype: str, value: Any, key: str, notes: list[str]) -> Rows[int]:
@@ -193,9 +198,11 @@ def _containing(series: Series, dtype: str, value: Any, key: str, notes: list[st
     if not isinstance(value, str):
         raise ToolError(f"contains needs a text to look for in {key}, not {value!r}")
     cells = series.cells()
-    texts = {cell for cell in cells if type(cell) is str}
     if has_wildcards(value):
         notes.append(f"contains reads {value!r} as a regular expression, not as plain text (S12)")
+    elif dtype == "str" and (rows := rows_holding(cells, value)) is not None:
+        return rows
+    texts = {cell for cell in cells if type(cell) is str}
     found = _matching(texts, lambda: contains(value, texts, arrow=dtype == "str"))
     return array("I", [row for row, cell in enumerate(cells) if type(cell) is str and cell in found])
 
@@ -209,7 +216,7 @@ def _alike(series: Series, dtype: str, value: Any, key: str, notes: list[str]) -
     if odd != "" or any(cell is None for cell in cells):
         raise ToolError(f"like needs text in every row of {key}; it also holds {type(odd).__name__} cells")
     found = _matching(texts, lambda: like(value))
-    if _matching(texts, lambda: like(value, sql=True)) != found:
+    if like_differs(value, texts) and _matching(texts, lambda: like(value, sql=True)) != found:
         notes.append(
             "like is case-sensitive here, '.' stands for any character and nothing crosses a line break; "
             "SQL's LIKE gives other rows for this pattern (S12)"
@@ -235,7 +242,8 @@ def sorted_by(table: Table, key: str, ascending: bool, pandas2: bool) -> Derived
     step = inferred(table, pandas2)
     series = step.frame.series[table.position(key)]
     try:
-        positions = _order(series.cells(), ascending, series.column.nulls)
+        cells = series.cells()
+        positions = _order(cells, ascending, _known_rows(series, cells) if series.column.nulls else None)
     except TypeError as error:
         raise ToolError(f"the cells of {key} cannot be put in one order: {error}") from error
     return Derived(table.names, step.dtypes, table.count, (table,), step.frame.taken(positions))
@@ -247,17 +255,18 @@ def sorted_by_ranking(table: Table, ranking: Sequence[Any], ascending: bool, pan
     if len(ranking) != table.count:
         raise ToolError(f"ranking_array holds {len(ranking)} numbers for {table.count} rows: it must hold one for each")
     step = inferred(table, pandas2)
-    frame = step.frame.taken(_order(list(ranking), ascending, True))
+    numbers = [math.nan if number is None else number for number in ranking]
+    known = [row for row, number in enumerate(numbers) if number == number]
+    frame = step.frame.taken(_order(numbers, ascending, known))
     return Derived(table.names, step.dtypes, table.count, (table,), frame)
 
 
-def _order(cells: list[Any], ascending: bool, nulls: bool) -> Rows[int]:
-    if not nulls:
+def _order(cells: list[Any], ascending: bool, known: list[int] | None) -> Rows[int]:
+    """Row numbers in order; ``known`` are the rows that are not NULL, None where all are."""
+    if known is None or len(known) == len(cells):
         return array("I", sorted(range(len(cells)), key=cells.__getitem__, reverse=not ascending))
-    known = [row for row, cell in enumerate(cells) if not null(cell)]
-    missing = [row for row, cell in enumerate(cells) if null(cell)]
-    known.sort(key=cells.__getitem__, reverse=not ascending)
-    return array("I", known + missing)
+    ordered = sorted(known, key=cells.__getitem__, reverse=not ascending)
+    return array("I", ordered + sorted(set(range(len(cells))).difference(known)))
 
 
 # --- retrieve, transform, concatenate --------------------------------------------------------------------------------
@@ -277,16 +286,21 @@ def retrieved(table: Table, keys: Sequence[str], distinct: bool, limit: int) -> 
             whole = Frame(tuple(chosen), count)
             return whole if kept == count else whole.taken(array("I", range(kept)))
 
-        return Derived(names, None, kept, (table,), recipe=recipe)
+        firsts = tuple(_shown(series.first(min(3, kept))) for series in map(table.frame().series.__getitem__, places))
+        return Derived(names, None, kept, (table,), recipe=recipe, firsts=firsts)
 
     series = table.frame().series[places[0]]
     cells = unique(series)
     if limit >= 0:
         cells = cells[:limit]
-    cells = [None if isinstance(cell, float) and cell != cell else cell for cell in cells]
+    cells = _shown(cells)
     key = digest(b"distinct", series.column.key, rows_key(series.rows), str(limit).encode())
     frame = Frame((Series(raw_column(cells, key), None),), len(cells))
     return Derived(names, None, frame.size, (table,), frame)
+
+
+def _shown(cells: list[Any]) -> list[Any]:
+    return [None if isinstance(cell, float) and cell != cell else cell for cell in cells]
 
 
 def transformed(table: Table, key: str, operation: str, arguments: Mapping[str, Json]) -> Derived:

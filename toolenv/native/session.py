@@ -18,7 +18,7 @@ from toolenv.native import operations
 from toolenv.native.aggregates import aggregated
 from toolenv.native.loading import Loaded, TableCache, UniverseError
 from toolenv.native.operations import Derived, ToolError, made_by
-from toolenv.native.tables import HandleView, Table
+from toolenv.native.tables import HandleView, Table, printed_types
 from toolenv.native.tools import Tool, argument, tools_of
 from toolenv.schema import refusal
 
@@ -152,7 +152,7 @@ class NativeSession:
                 is_error=True,
             )
         checked = self._without_handles(tool, arguments)
-        problem = refusal(tool.spec, checked)
+        problem = refusal(tool.checked, checked)
         if problem is not None:
             raise _Failure("refused_arguments", problem, is_error=True)
         if tool.operation == "get_data":
@@ -307,7 +307,7 @@ class NativeSession:
             table.dtypes = dtypes
         self._handles[handle] = table
         if text is None:
-            shown = [name for name, cells in zip(table.names, _first_cells(table), strict=True) if _has_bytes(cells)]
+            shown = [name for name, cells in zip(table.names, table.firsts(), strict=True) if _has_bytes(cells)]
             raise _Failure(
                 "tool_failed",
                 f"Object of type bytes is not JSON serializable: {', '.join(shown)} holds binary data that cannot be "
@@ -337,20 +337,14 @@ def _transform_settings(kind: str, tool: Tool, arguments: Mapping[str, Json]) ->
     return {"pattern": settings["pattern"]}
 
 
-def _first_cells(table: Table) -> list[list[Any]]:
-    return [series.first(3) for series in table.frame().series]
-
-
 def _has_bytes(cells: list[Any]) -> bool:
     return any(isinstance(cell, bytes) for cell in cells)
 
 
 def _peek(handle: str, table: Table) -> tuple[str | None, tuple[str, ...]]:
     """The peek's text and the printed type names; None for text where a shown cell is binary."""
-    firsts = _first_cells(table)
-    dtypes = table.dtypes
-    if dtypes is None:
-        dtypes = tuple(type(cells[0]).__name__ if cells else "unknown" for cells in firsts)
+    firsts = table.firsts()
+    dtypes = printed_types(table) if table.dtypes is None else table.dtypes
     details = [
         {"name": name, "dtype": dtype, "first_3_values": cells}
         for name, dtype, cells in zip(table.names, dtypes, firsts, strict=True)

@@ -90,7 +90,18 @@ class Budget:
 class Table:
     """A table behind a handle. ``dtypes`` are the printed type names, None where a step prints Python's names."""
 
-    __slots__ = ("__weakref__", "_budget", "_fingerprint", "_frame", "_recipe", "count", "dtypes", "names", "parents")
+    __slots__ = (
+        "__weakref__",
+        "_budget",
+        "_fingerprint",
+        "_firsts",
+        "_frame",
+        "_recipe",
+        "count",
+        "dtypes",
+        "names",
+        "parents",
+    )
 
     def __init__(
         self,
@@ -101,6 +112,7 @@ class Table:
         budget: Budget,
         parents: tuple[Table, ...] = (),
         frame: Frame | None = None,
+        firsts: tuple[list[Any], ...] | None = None,
     ) -> None:
         self.names = names
         self.dtypes = dtypes
@@ -110,8 +122,13 @@ class Table:
         self._budget = budget
         self._fingerprint: str | None = None
         self._frame = frame
+        self._firsts = firsts
         if frame is not None:
             budget.admit(self, self._cost(frame))
+
+    def firsts(self) -> Sequence[list[Any]]:
+        """The first three cells of each column."""
+        return self._firsts if self._firsts is not None else [series.first(3) for series in self.frame().series]
 
     def frame(self) -> Frame:
         """The rows, made again where they were dropped: oldest ancestor first, so that long chains do not recurse."""
@@ -215,9 +232,7 @@ class HandleView:
 
 def printed_types(table: Table) -> tuple[str, ...]:
     """Python's name of each column's first value: what retrieve_data and the transforms print."""
-    return tuple(
-        type(first[0]).__name__ if (first := series.first(1)) else "unknown" for series in table.frame().series
-    )
+    return tuple(type(cells[0]).__name__ if cells else "unknown" for cells in table.firsts())
 
 
 def json_cell(cell: Any) -> Json:

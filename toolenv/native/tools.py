@@ -27,12 +27,30 @@ Operation = Literal[
 
 
 class Tool(Value, frozen=True):
-    """A tool, the operation behind it, the arguments that its name fixes, and the prefix of handles that it makes."""
+    """A tool, the operation behind it, the arguments that its name fixes, and the prefix of handles that it makes.
+
+    ``checked`` is the same tool with the references in its schema resolved, which is quicker to check calls against.
+    """
 
     spec: ToolSpec
+    checked: ToolSpec
     operation: Operation
     fixed: Mapping[str, Json] = {}
     prefix: str = ""
+
+
+def _tool(spec: ToolSpec, operation: Operation, fixed: Mapping[str, Json] | None = None, prefix: str = "") -> Tool:
+    return Tool(spec=spec, checked=_resolved(spec), operation=operation, fixed=fixed or {}, prefix=prefix)
+
+
+def _resolved(spec: ToolSpec) -> ToolSpec:
+    schema = dict(spec.input_schema)
+    definitions = schema.pop("$defs", {})
+    schema["properties"] = {
+        name: definitions[part["$ref"].rsplit("/", 1)[1]] if "$ref" in part else part
+        for name, part in schema["properties"].items()
+    }
+    return ToolSpec(name=spec.name, input_schema=schema)
 
 
 CONDITIONS: Final[Mapping[str, str]] = {
@@ -120,7 +138,7 @@ def _reference(group: str) -> dict[str, Json]:
     return {"$ref": f"#/$defs/{_ENUMS[group][0]}"}
 
 
-_GET_DATA: Final = Tool(
+_GET_DATA: Final = _tool(
     spec=ToolSpec(
         name="get_data",
         description=(
@@ -140,7 +158,7 @@ _GET_DATA: Final = Tool(
     prefix="retrieved",
 )
 
-_CALCULATOR: Final = Tool(
+_CALCULATOR: Final = _tool(
     spec=ToolSpec(
         name="Calculator",
         description=(
@@ -162,7 +180,7 @@ _CALCULATOR: Final = Tool(
     operation="calculate",
 )
 
-_CONCATENATE: Final = Tool(
+_CONCATENATE: Final = _tool(
     spec=ToolSpec(
         name="concatenate_data",
         description="Put the rows of a second table below those of a first one with the same columns.",
@@ -176,7 +194,7 @@ _CONCATENATE: Final = Tool(
     prefix="concatenated",
 )
 
-_UNIQUE: Final = Tool(
+_UNIQUE: Final = _tool(
     spec=ToolSpec(
         name="select_unique_values",
         description="Drop repetitions from a list, keeping the first of each value; a handle is taken as well.",
@@ -190,7 +208,7 @@ _UNIQUE: Final = Tool(
     prefix="unique",
 )
 
-_TRUNCATE: Final = Tool(
+_TRUNCATE: Final = _tool(
     spec=ToolSpec(
         name="truncate",
         description="Keep the first n items of a list; a handle is taken as well and gives a table of n rows.",
@@ -222,7 +240,7 @@ def _aggregate() -> Tool:
         **_choice(*_ENUMS["aggregate"]),
     )
     text = "Compute one value over a column: min, max, sum, mean, count, std, argmin or argmax. Count needs no column."
-    return Tool(spec=ToolSpec(name="aggregate_data", description=text, input_schema=schema), operation="aggregate")
+    return _tool(spec=ToolSpec(name="aggregate_data", description=text, input_schema=schema), operation="aggregate")
 
 
 def _filter() -> Tool:
@@ -236,7 +254,7 @@ def _filter() -> Tool:
         f"{name}: the cell {meaning}" for name, meaning in CONDITIONS.items()
     )
     spec = ToolSpec(name="filter_data", description=text + ".", input_schema=schema)
-    return Tool(spec=spec, operation="filter", prefix="filtered")
+    return _tool(spec=spec, operation="filter", prefix="filtered")
 
 
 def _retrieve() -> Tool:
@@ -249,7 +267,7 @@ def _retrieve() -> Tool:
         "a single column is named."
     )
     spec = ToolSpec(name="retrieve_data", description=text, input_schema=schema)
-    return Tool(spec=spec, operation="retrieve", prefix="retrieved")
+    return _tool(spec=spec, operation="retrieve", prefix="retrieved")
 
 
 def _sort() -> Tool:
@@ -267,7 +285,7 @@ def _sort() -> Tool:
         "Put the rows in the order of a column, or of ranking_array (one number a row); largest first unless ascending."
     )
     spec = ToolSpec(name="sort_data", description=text, input_schema=schema)
-    return Tool(spec=spec, operation="sort", prefix="sorted")
+    return _tool(spec=spec, operation="sort", prefix="sorted")
 
 
 def _transform() -> Tool:
@@ -287,7 +305,7 @@ def _transform() -> Tool:
         "month or day out of ISO dates)."
     )
     spec = ToolSpec(name="transform_data", description=text, input_schema=schema)
-    return Tool(spec=spec, operation="transform", prefix="transformed")
+    return _tool(spec=spec, operation="transform", prefix="transformed")
 
 
 def _select(condition: str, meaning: str) -> Tool:
@@ -301,7 +319,7 @@ def _select(condition: str, meaning: str) -> Tool:
         description=f"Keep the rows whose cell in a column {meaning}.",
         input_schema=schema,
     )
-    return Tool(spec=spec, operation="filter", fixed={"condition": condition}, prefix="filtered")
+    return _tool(spec=spec, operation="filter", fixed={"condition": condition}, prefix="filtered")
 
 
 def _sort_in(direction: str, ascending: bool) -> Tool:
@@ -316,7 +334,7 @@ def _sort_in(direction: str, ascending: bool) -> Tool:
         description=f"Put the rows in the order of a column or of ranking_array (one number a row), {order}.",
         input_schema=schema,
     )
-    return Tool(spec=spec, operation="sort", fixed={"ascending": ascending}, prefix="sorted")
+    return _tool(spec=spec, operation="sort", fixed={"ascending": ascending}, prefix="sorted")
 
 
 def _compute(operation: str, meaning: str) -> Tool:
@@ -336,13 +354,13 @@ def _compute(operation: str, meaning: str) -> Tool:
         description=f"Compute the {meaning} of a column, over distinct values alone if asked.",
         input_schema=schema,
     )
-    return Tool(spec=spec, operation="aggregate", fixed={"aggregation_operation": operation, "limit": -1})
+    return _tool(spec=spec, operation="aggregate", fixed={"aggregation_operation": operation, "limit": -1})
 
 
 def _transform_to(name: str, title: str, kind: str, more: Mapping[str, Json], text: str) -> Tool:
     schema = _object(title, {**_LABEL, **_KEY, **more}, ("data_label", "key_name", *more))
     spec = ToolSpec(name=f"transform_data_to_{name}", description=text, input_schema=schema)
-    return Tool(spec=spec, operation="transform", fixed={"operation_type": kind}, prefix="transformed")
+    return _tool(spec=spec, operation="transform", fixed={"operation_type": kind}, prefix="transformed")
 
 
 def _getter(column: str) -> Tool:
@@ -351,7 +369,7 @@ def _getter(column: str) -> Tool:
         description=f"List all values of the column {column} of a table, in row order.",
         input_schema=_object("GetterInput", _LABEL, ("data_label",)),
     )
-    return Tool(spec=spec, operation="getter", fixed={"key_name": column})
+    return _tool(spec=spec, operation="getter", fixed={"key_name": column})
 
 
 @lru_cache(maxsize=1)
