@@ -76,6 +76,9 @@ def _wrap_paragraph(content: Line, width: int) -> Iterator[Line]:
             if used > indent and cells <= width - indent:
                 yield tuple(current)
                 current, used = _fresh(indent)
+            if used > indent and cell_len(piece[0]) > width - used:
+                yield tuple(current)
+                current, used = _fresh(indent)
             while piece:
                 head, piece = _split(piece, max(width - used, 1))
                 current.append(Span(head, role))

@@ -49,7 +49,10 @@ class FieldInput(CleanInput):
     def action_choice(self, places: int) -> None:
         choices = self.field.choices
         if not choices:
-            (self.screen.focus_next if places > 0 else self.screen.focus_previous)()
+            if places > 0:
+                self.screen.focus_next()
+            else:
+                self.screen.focus_previous()
             return
         if self.value in choices:
             self.value = choices[(choices.index(self.value) + places) % len(choices)]
@@ -158,7 +161,12 @@ class CallScreen(Screen[ToolCall | None]):
 
     @on(Button.Pressed)
     def _pressed(self, event: Button.Pressed) -> None:
-        {"run": self.action_run, "scratch": self.action_scratch, "back": self.action_leave}[event.button.id or "back"]()
+        if event.button.id == "run":
+            self.action_run()
+        elif event.button.id == "scratch":
+            self.action_scratch()
+        else:
+            self.action_leave()
 
     def action_run(self) -> None:
         self.dismiss(self.call)

@@ -72,7 +72,7 @@ class DebuggerScreen(Screen[None]):
     """Shows the scenes that a session hands over, and turns keys into what the session does."""
 
     CSS_PATH = "debugger.tcss"
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (100, "-middle"), (140, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-middle"), (140, "-wide")]  # noqa: RUF012
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "step", "step"),
@@ -529,7 +529,9 @@ class DebuggerScreen(Screen[None]):
         if not folder:
             return
         try:
-            path = await self.app.engine.run(self.session.export(kind, folder))
+            path = await self.app.engine.run(
+                self.session.export("reference" if kind == "reference" else "prediction", folder)
+            )
         except VakraError as error:
             self.app.report(str(error))
             return

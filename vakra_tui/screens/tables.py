@@ -27,7 +27,7 @@ class TablesScreen(Screen[None]):
     """Shows the tables of one database; ``sql`` are gold queries of the instance, where its dataset has them."""
 
     CSS_PATH = "tables.tcss"
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (100, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q", "leave", "back"),
         Binding("tab", "app.focus_next", "next pane", show=True),

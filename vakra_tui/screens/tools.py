@@ -39,7 +39,7 @@ class ToolsScreen(Screen[ToolSpec | ToolCall | None]):
     """Gives the tool whose form is to be opened, or a whole call typed as a raw line."""
 
     CSS_PATH = "tools.tcss"
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (100, "-wide")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "back"),
         Binding("down", "down", "choose", show=False),

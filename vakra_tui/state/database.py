@@ -64,7 +64,8 @@ class Database:
             names = [
                 row[0]
                 for row in self._connection.execute(
-                    "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY name"
+                    "SELECT name FROM sqlite_master WHERE type IN ('table', 'view')"
+                    " AND name NOT LIKE 'sqlite_%' ORDER BY name"
                 )
             ]
             return tuple(self._table(name) for name in names)

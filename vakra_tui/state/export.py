@@ -13,8 +13,8 @@ from toolenv.model import CAPABILITY_DIRS, Instance, Json
 ExportKind = Literal["prediction", "reference"]
 
 
-def export(kind: ExportKind, folder: Path, trajectory: Trajectory) -> Path:
-    """Write the branch below ``folder`` and return the file.
+def export(kind: ExportKind, place: str, trajectory: Trajectory) -> Path:
+    """Write the branch below the folder ``place`` and return the file.
 
     A file of the same domain that is already there keeps its other records; a record of the same uuid is replaced.
     Raises ``DataError`` where the branch has no answer, or the file is there and cannot be read.
@@ -24,11 +24,13 @@ def export(kind: ExportKind, folder: Path, trajectory: Trajectory) -> Path:
         raise DataError("This branch has no final answer yet: a answers, x declines; export it then.")
     if "/" in instance.domain or instance.domain in ("", ".", ".."):
         raise DataError(f"the domain {instance.domain!r} cannot be a file name")
+    folder = Path(place).expanduser()
     record = _prediction(trajectory) if kind == "prediction" else reference_record(trajectory)
-    place = folder / CAPABILITY_DIRS[instance.capability] if instance.capability in CAPABILITY_DIRS else folder
+    if instance.capability in CAPABILITY_DIRS:
+        folder /= CAPABILITY_DIRS[instance.capability]
     if kind == "reference":
-        place = place / "output"
-    path = place / f"{instance.domain}.json"
+        folder /= "output"
+    path = folder / f"{instance.domain}.json"
     _put(path, record, instance.uuid)
     return path
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from eval.model import Verdict
@@ -313,7 +312,7 @@ class DebugSession:
         """Write the present branch below ``folder``; gives the file's path."""
         from vakra_tui.state.export import export
 
-        return str(export(kind, Path(folder).expanduser(), self._ready().trajectory))
+        return str(export(kind, folder, self._ready().trajectory))
 
     def handles(self) -> tuple[tuple[str, str], ...]:
         """(handle, which step made it) of every table of the session, newest first."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from eval.model import Verdict
 from toolenv.errors import DataError
@@ -60,7 +60,7 @@ class Wiring(Protocol):
     def judge(self) -> Judge: ...
 
     @property
-    def store(self) -> Any: ...
+    def store(self) -> Store: ...
 
     def refs(self) -> Sequence[InstanceRef]: ...
 
@@ -251,7 +251,7 @@ class World:
         return tuple(entry.predictions)
 
     def keep_flag(self, uuid: str, note: str) -> None:
-        """Keep a flag on an instance's ground truth in the store; an empty note takes it away. Raises ``StoreError``."""
+        """Keep a flag on an instance's ground truth; an empty note takes it away. Raises ``StoreError``."""
         from sessions.store import Flag
 
         dataset = self.wiring.dataset.fingerprint()
@@ -264,6 +264,7 @@ class World:
 
     @property
     def store(self) -> Store:
+        """The session store, opened when it is first needed. Raises ``StoreError``."""
         return self.wiring.store
 
     def flag_of(self, uuid: str) -> str:

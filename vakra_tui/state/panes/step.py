@@ -8,6 +8,7 @@ from typing import Literal
 from sessions.trajectory import Message
 from toolenv.model import Json
 from vakra_tui.state import response as responses
+from vakra_tui.state.json_tree import scalar_line
 from vakra_tui.state.lines import BLANK, HANG, Line, Lines, LineSource, Role, Span, line
 from vakra_tui.state.panes.truth import short_json
 from vakra_tui.state.response import RawText
@@ -139,7 +140,7 @@ def argument_lines(row: StepRow) -> list[Line]:
 
 
 def _argument(argument: ArgumentRow, width: int) -> Line:
-    parts = [Span(f"  {one_line(argument.name, 80):<{width}}  ", "key"), HANG, responses.scalar_line(argument.value)]
+    parts = [Span(f"  {one_line(argument.name, 80):<{width}}  ", "key"), HANG, scalar_line(argument.value)]
     if argument.coerced:
         parts += [
             Span(" ~> ", "dim"),
@@ -277,11 +278,9 @@ def provenance_lines(row: StepRow) -> list[Line]:
     lines: list[Line] = []
     for argument in row.arguments:
         origin = argument.origin or "not looked into"
-        role = "warn" if argument.grounded is False else "ok" if argument.grounded else "dim"
+        role: Role = "warn" if argument.grounded is False else "ok" if argument.grounded else "dim"
         mark = {True: "\u2713 ", False: "? ", None: "  "}[argument.grounded]
-        lines.append(
-            line((mark, role), (argument.name, "key"), (" = ", "punct"), responses.scalar_line(argument.value))
-        )
+        lines.append(line((mark, role), (argument.name, "key"), (" = ", "punct"), scalar_line(argument.value)))
         lines.append(
             line(("    \u2190 ", "dim"), (origin, role), (f"  {argument.note}" if argument.note else "", "warn"))
         )

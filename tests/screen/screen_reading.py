@@ -1,0 +1,64 @@
+"""Reading the screen as a person would: its rows as text, waited for by what is to be read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from textual.pilot import Pilot
+
+from vakra_tui.app import VakraApp
+from vakra_tui.screens.debugger import DebuggerScreen
+
+PATIENCE_S = 20.0
+
+
+def rows(app: VakraApp) -> list[str]:
+    """The rows of the whole terminal, top to bottom, toasts and dialogs included."""
+    return ["".join(segment.text for segment in strip) for strip in app.screen._compositor.render_strips()]
+
+
+def shown(app: VakraApp) -> str:
+    """The screen as one text."""
+    return "\n".join(rows(app))
+
+
+def squeezed(app: VakraApp) -> str:
+    """The screen with all white space and frames folded, so that wrapped sentences can be found."""
+    text = "".join(" " if character in "\u2502\u256d\u256e\u2570\u256f\u2500\u258f\u258e" else character for character in shown(app))
+    return " ".join(text.split())
+
+
+async def until(pilot: Pilot[Any], holds: Callable[[], bool], what: str) -> None:
+    """Let the application work until something holds; fails with the screen after a generous time."""
+    deadline = asyncio.get_running_loop().time() + PATIENCE_S
+    while not holds():
+        await pilot.pause()
+        await asyncio.sleep(0.01)
+        if asyncio.get_running_loop().time() > deadline:
+            raise AssertionError(f"waited for: {what}\n{shown(pilot.app)}")  # type: ignore[arg-type]
+    await pilot.pause()
+
+
+async def until_shown(pilot: Pilot[Any], text: str) -> None:
+    """Until a text can be read."""
+    app: Any = pilot.app
+    await until(pilot, lambda: text in squeezed(app), text)
+
+
+def debugger(app: VakraApp) -> DebuggerScreen:
+    """The debugger screen below any dialog."""
+    return next(screen for screen in reversed(app.screen_stack) if isinstance(screen, DebuggerScreen))
+
+
+async def until_settled(pilot: Pilot[Any]) -> DebuggerScreen:
+    """Until a debugger is open and nothing works in the background."""
+    app: Any = pilot.app
+
+    def settled() -> bool:
+        found = [screen for screen in app.screen_stack if isinstance(screen, DebuggerScreen)]
+        return bool(found) and found[-1].scene is not None and not found[-1].scene.working
+
+    await until(pilot, settled, "the debugger to settle")
+    return debugger(app)
