@@ -1,0 +1,7 @@
+"""Document retrieval for capability 4, in process: SQLite FTS5, vectors from any endpoint, ChromaDB folders."""
+
+from __future__ import annotations
+
+from toolenv.documents.tools import DocumentTools
+
+__all__ = ["DocumentTools"]
