@@ -56,8 +56,8 @@ def policy_checker(instance: Instance, applicability: Applicability | None = Non
     """
     from toolenv import policy as policies
 
-    policy = policies.parse(instance.policy)
-    applies = applicability or policies.applicability(policy, instance.domain)
+    policy = policies.policy_of(instance)
+    applies = applicability or policies.applicability_of(instance)
 
     def check(trajectory: Trajectory, call: ToolCall, tools: Sequence[ToolSpec]) -> Check:
         history = made_calls(trajectory)
@@ -79,7 +79,7 @@ def check_provenance(trajectory: Trajectory, call: ToolCall, tools: Sequence[Too
     """Whether every argument value occurs in the dialogue or in an earlier response."""
     from sessions.dataflow import ungrounded
 
-    loose = ungrounded(trajectory, call)
+    loose = ungrounded(trajectory, call, tools)
     if not loose:
         return Check(name="provenance", outcome="ok")
     return Check(name="provenance", outcome="violation", reason=f"Seen nowhere before: {', '.join(loose)}.")

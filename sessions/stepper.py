@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -56,6 +56,7 @@ class Stepper:
     history stays whole and the next step can be taken. A step is never carried out twice by itself.
 
     ``blocking`` names checks whose violation makes ``advance`` stop once before the call; none by default.
+    ``after_step`` is awaited once a step is kept and before it is shown.
     ``offload`` makes the checks in a worker thread, for a caller whose event loop must stay responsive.
     """
 
@@ -78,6 +79,7 @@ class Stepper:
         on_failure: OnFailure = "raise",
         offload: bool = False,
         tables: Sequence[TableView | None] | None = None,
+        after_step: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self.trajectory = trajectory
         self.session = session
@@ -94,6 +96,7 @@ class Stepper:
         self.reference = tuple(reference)
         self.on_failure: OnFailure = on_failure
         self.offload = offload
+        self.after_step = after_step
         self.state: State = "finished" if trajectory.finished else "idle"
         self.proposal: Proposal | None = None
         self.pause: Pause | None = None
@@ -375,14 +378,13 @@ class Stepper:
         self.proposal = None
         self._passed = None
         interrupted: asyncio.CancelledError | None = None
-        if self.commit == "step" or self.finished:
-            keeping = asyncio.ensure_future(self.flush())
-            while not keeping.done():
-                try:
-                    await asyncio.shield(keeping)
-                except asyncio.CancelledError as error:
-                    interrupted = error
-            keeping.result()
+        settling = asyncio.ensure_future(self._settle())
+        while not settling.done():
+            try:
+                await asyncio.shield(settling)
+            except asyncio.CancelledError as error:
+                interrupted = error
+        settling.result()
         self.state = "finished" if self.finished else "observed"
         self._tell("observed", step.actor, decision=step.decision, checks=step.checks, step=step)
         if self.finished:
@@ -390,6 +392,13 @@ class Stepper:
         if interrupted is not None:
             raise interrupted
         return step
+
+    async def _settle(self) -> None:
+        """What comes between a step's happening and its being shown."""
+        if self.commit == "step" or self.finished:
+            await self.flush()
+        if self.after_step is not None:
+            await self.after_step()
 
 
 class _AtWork:

@@ -133,7 +133,7 @@ class Transactions:
         )
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Run ``work`` in one transaction, durable when this returns. It may run twice: it only talks to the database."""
+        """Run ``work`` in one transaction, durable when this returns; it may run twice, if it had to wait."""
         with self._writing:
             return self._patiently(work, writes=True)
 

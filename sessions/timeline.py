@@ -1,0 +1,322 @@
+"""One person's way through one instance: a tree of branches, a cursor, and whoever decides the next step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from sessions.branches import Branch, Cursor, Drift, Tree, as_prediction
+from sessions.breakpoints import Breakpoint, Pause, hit_after, hit_before
+from sessions.calling import call_in_time, refused
+from sessions.checks import Checker, tool_named
+from sessions.divergence import Pair
+from sessions.driver import Driver
+from sessions.events import Listener, StepEvent
+from sessions.execution import opening_call
+from sessions.keeper import Keeper, SessionStore
+from sessions.live import LiveSessions
+from sessions.stepper import Proposal, Stepper
+from sessions.store.records import NewSession, SessionRef
+from sessions.trajectory import Actor, CallTool, Decision, ExecutedTrajectory, Step, Trajectory
+from toolenv.environment import TableView, ToolEnvironment, ToolSession
+from toolenv.model import Instance, Prediction, ToolCall, ToolResult, ToolSpec, Value
+
+
+class ScratchResult(Value, frozen=True):
+    """What a scratch call gave; it is no part of any trajectory."""
+
+    result: ToolResult
+    table: TableView | None = None
+
+
+class Timeline:
+    """The debugger without a screen.
+
+    History is append-only and the cursor moves in it: ``back`` and ``go_to`` change nothing, ``step`` walks forward
+    through what is there and takes a new step at the tip. A decision in the past opens a branch. Every new step is
+    kept in the store before listeners see it; a store that refuses is told to the listeners (``unsaved``) and does not
+    stop anybody.
+
+    Calls without an answer (deadline, cancelled, environment) become failed steps that say so. ``listeners`` are told
+    of every moment of new steps; ``reference`` are the steps of the executed ground truth, for the breakpoint on the
+    first divergence. Verbs must not overlap; a running one can be cancelled at any time.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        environment: ToolEnvironment,
+        driver: Driver,
+        *,
+        store: SessionStore | None = None,
+        new: NewSession | None = None,
+        tree: Tree | None = None,
+        ref: SessionRef | None = None,
+        cursor: Cursor | None = None,
+        listeners: Sequence[Listener] = (),
+        checks: Sequence[Checker] = (),
+        breakpoints: Sequence[Breakpoint] = (),
+        blocking: frozenset[str] = frozenset(),
+        reference: Sequence[Step] = (),
+        deadline_s: float | None = None,
+        offload: bool = False,
+    ) -> None:
+        self.instance = instance
+        self.driver = driver
+        self.tree = tree or Tree(instance=instance)
+        self.cursor = cursor or Cursor(branch=0, at=0)
+        self.listeners = list(listeners)
+        self.checks = tuple(checks)
+        self.breakpoints = list(breakpoints)
+        self.blocking = blocking
+        self.reference = tuple(reference)
+        self.deadline_s = deadline_s
+        self.offload = offload
+        self.pause: Pause | None = None
+        self.live = LiveSessions(environment, instance, deadline_s=deadline_s)
+        new = new or NewSession(instance=instance, environment=environment.name)
+        self.keeper = Keeper(store, new, lambda: self.tree, ref) if store is not None else None
+        self._steppers: dict[int, Stepper] = {}
+
+    # Looking.
+
+    @property
+    def branch(self) -> Branch:
+        return self.tree.branch(self.cursor.branch)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All steps of the branch that is looked at, those ahead of the cursor included."""
+        return self.tree.steps(self.cursor.branch)
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """What lies behind the cursor."""
+        return self.tree.trajectory(self.cursor.branch, self.cursor.at)
+
+    @property
+    def at_tip(self) -> bool:
+        return self.cursor.at == self.branch.length
+
+    @property
+    def finished(self) -> bool:
+        """Whether the branch has its answer."""
+        return self.tree.trajectory(self.cursor.branch).finished
+
+    @property
+    def proposal(self) -> Proposal | None:
+        """What is proposed at the tip of this branch and not carried out yet."""
+        stepper = self._steppers.get(self.cursor.branch)
+        return stepper.proposal if stepper is not None else None
+
+    def back(self) -> bool:
+        """One step back; False at the beginning."""
+        return self.go_to(self.cursor.at - 1)
+
+    def go_to(self, at: int, branch: int | None = None) -> bool:
+        """Look at the place after ``at`` steps; False where there is none."""
+        number = self.cursor.branch if branch is None else branch
+        if not 0 <= number < len(self.tree.branches) or not 0 <= at <= self.tree.branch(number).length:
+            return False
+        self.cursor = Cursor(branch=number, at=at)
+        self.pause = None
+        return True
+
+    async def tools(self) -> tuple[ToolSpec, ...]:
+        """What is offered at the tip of this branch."""
+        return await (await self._stepper(self.cursor.branch)).tools()
+
+    # Going on.
+
+    async def propose(self) -> Proposal | None:
+        """What the driver would do at the tip, checked and not run; None in the past and at the end."""
+        if not self.at_tip or self.finished:
+            return None
+        return await (await self._stepper(self.cursor.branch)).propose()
+
+    async def step(self) -> Step | None:
+        """One step forward: into what is there, or a new one at the tip. None at the end, or where a check blocks."""
+        self.pause = None
+        if not self.at_tip:
+            self.cursor = msgspec.structs.replace(self.cursor, at=self.cursor.at + 1)
+            return self.steps[self.cursor.at - 1]
+        if self.finished:
+            return None
+        stepper = await self._stepper(self.cursor.branch)
+        step = await stepper.advance()
+        self.pause = stepper.pause
+        return step
+
+    async def resume(self) -> Pause | None:
+        """On to the next breakpoint, through history and beyond it; None at the end."""
+        self.pause = self._resume_in_history()
+        if self.pause is None and not self.finished:
+            stepper = await self._stepper(self.cursor.branch)
+            self.pause = await stepper.resume()
+        return self.pause
+
+    async def run(self) -> None:
+        """To the end of the branch, whatever the breakpoints."""
+        self.pause = None
+        self.go_to(self.branch.length)
+        if not self.finished:
+            await (await self._stepper(self.cursor.branch)).run()
+
+    def _resume_in_history(self) -> Pause | None:
+        steps = self.steps
+        started = self.cursor.at
+        for at in range(started, len(steps)):
+            before = self.tree.trajectory(self.cursor.branch, at)
+            if at > started:
+                reason = hit_before(self.breakpoints, before, steps[at], self.reference, ())
+                if reason:
+                    self.go_to(at)
+                    return Pause(number=at + 1, before=True, reason=reason)
+            reason = hit_after(self.breakpoints, before.appended(steps[at]), self.reference, ())
+            self.go_to(at + 1)
+            if reason:
+                return Pause(number=at + 1, before=False, reason=reason)
+        return None
+
+    # Deciding otherwise.
+
+    def hand_over(self, driver: Driver) -> None:
+        """Let another driver decide from here on; what was proposed is forgotten."""
+        self.driver = driver
+        for stepper in self._steppers.values():
+            stepper.driver = driver
+            stepper.withdraw()
+
+    async def decide(self, decision: Decision, actor: Actor = "human") -> Step | None:
+        """Take this decision at the cursor: on this branch at its open tip, on a new one in the past."""
+        if not self.at_tip or self.finished:
+            await self.fork()
+        stepper = await self._stepper(self.cursor.branch)
+        await stepper.replace(decision, actor)
+        step = await stepper.advance()
+        self.pause = stepper.pause
+        return step
+
+    async def edit(self, number: int, call: ToolCall, actor: Actor = "human") -> Step | None:
+        """Make step ``number`` (from 1) another call, on a branch of its own, and carry it out."""
+        await self.fork(number - 1)
+        return await self.decide(CallTool(call=call), actor)
+
+    async def ask_again(self) -> Step | None:
+        """Have the driver decide once more from the cursor, on a branch of its own."""
+        await self.fork()
+        return await self.step()
+
+    async def fork(self, at: int | None = None, name: str = "") -> int:
+        """Open a branch after the first ``at`` steps (the cursor's) and look at its tip; gives its number.
+
+        Its session is a copy where that is cheap, else a replay whose marks are the branch's ``replayed``. Raises
+        ``EnvironmentFailure``, nothing changed, when it cannot be brought there.
+        """
+        at = self.cursor.at if at is None else at
+        parent = self.cursor.branch
+        found = await self.live.at(self.tree, parent, at)
+        self.tree, number = self.tree.forked(parent, at, name, found.drifts)
+        self._steppers[number] = self._made_stepper(number, found.session, found.tables)
+        self.cursor = Cursor(branch=number, at=at)
+        self.pause = None
+        return number
+
+    def promote(self, branch: int | None = None) -> None:
+        """Make a branch (the one looked at) the one that is exported."""
+        self.tree = self.tree.promote(self.cursor.branch if branch is None else branch)
+
+    def prediction(self) -> Prediction:
+        """The promoted branch (else the first) as a record of a run."""
+        return as_prediction(self.tree.trajectory(self.tree.exported))
+
+    def compared(self, left: int, right: int) -> list[Pair]:
+        """Two branches side by side."""
+        return self.tree.compared(left, right)
+
+    async def scratch(self, call: ToolCall) -> ScratchResult:
+        """Call a tool in the state at the cursor, on a session of its own that is closed afterwards."""
+        refusal = refused(call)
+        if refusal is not None:
+            return ScratchResult(result=refusal)
+        from toolenv.schema import coerce
+
+        found = await self.live.at(self.tree, self.cursor.branch, self.cursor.at)
+        try:
+            spec = tool_named(await found.session.list_tools(), call.name)
+            arguments = call.arguments if spec is None else coerce(spec, call.arguments)[0]
+            result, table = await call_in_time(
+                found.session, call.name, arguments, deadline_s=self.deadline_s, where="Scratch call"
+            )
+        finally:
+            await self.live.release(found.session)
+        return ScratchResult(result=result, table=table)
+
+    # What gates and stores see.
+
+    async def executed(self) -> ExecutedTrajectory:
+        """What lies behind the cursor, with the tables behind its handles; replayed where they are not at hand."""
+        tables = (await self._stepper(self.cursor.branch)).executed.tables[: self.cursor.at]
+        return ExecutedTrajectory(trajectory=self.trajectory, tables=tables)
+
+    async def save_place(self) -> None:
+        """Keep cursor and promoted branch. Raises ``StoreError``."""
+        if self.keeper is not None:
+            await self.keeper.place(self.cursor)
+
+    async def close(self) -> None:
+        """Offer the store what it does not hold yet, and close every session."""
+        for stepper in self._steppers.values():
+            await stepper.flush()
+        self._steppers = {}
+        await self.live.close()
+
+    async def _stepper(self, branch: int) -> Stepper:
+        stepper = self._steppers.get(branch)
+        if stepper is None:
+            found = await self.live.at(self.tree, branch, self.tree.branch(branch).length)
+            self._note_drift(branch, found.drifts)
+            stepper = self._steppers[branch] = self._made_stepper(branch, found.session, found.tables)
+        stepper.breakpoints = self.breakpoints
+        stepper.blocking = self.blocking
+        stepper.reference = self.reference
+        return stepper
+
+    def _note_drift(self, branch: int, drifts: tuple[Drift, ...]) -> None:
+        """Replaying a stored branch says how its steps compare; kept beside the branch, its steps stay."""
+        if drifts:
+            changed = msgspec.structs.replace(self.tree.branch(branch), replayed=drifts)
+            branches = (*self.tree.branches[:branch], changed, *self.tree.branches[branch + 1 :])
+            self.tree = msgspec.structs.replace(self.tree, branches=branches)
+
+    def _made_stepper(self, branch: int, session: ToolSession, tables: Sequence[TableView | None]) -> Stepper:
+        async def after_step() -> None:
+            done = stepper.executed
+            await self.live.keep(self.tree, branch, len(done.trajectory.steps), session, done.tables)
+
+        def told(event: StepEvent) -> None:
+            if event.moment == "observed" and event.step is not None:
+                self.tree = self.tree.appended(branch, event.step)
+                self.cursor = Cursor(branch=branch, at=self.tree.branch(branch).length)
+            for listener in self.listeners:
+                listener(event)
+
+        stepper = Stepper(
+            self.tree.trajectory(branch),
+            session,
+            self.driver,
+            listeners=(told,),
+            store=self.keeper.sink(branch) if self.keeper is not None else None,
+            opening=opening_call(self.instance),
+            deadline_s=self.deadline_s,
+            checks=self.checks,
+            breakpoints=self.breakpoints,
+            blocking=self.blocking,
+            reference=self.reference,
+            on_failure="record",
+            offload=self.offload,
+            tables=tables,
+            after_step=after_step,
+        )
+        return stepper
