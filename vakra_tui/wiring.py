@@ -37,12 +37,14 @@ JUDGE_CONCURRENCY = 8
 class Wiring:
     """The parts of one command. Not safe across threads; ``close`` ends what was made.
 
-    ``cache`` takes the place of the store for the rulings of a model judge (a worker process has no store).
+    ``cache`` takes the place of the store for the rulings of a model judge (a worker process has no store). ``batch``
+    makes the store commit an instance at a time: durable against the end of the process, not against a power cut.
     """
 
-    def __init__(self, options: Options, cache: RulingCache | None = None) -> None:
+    def __init__(self, options: Options, cache: RulingCache | None = None, *, batch: bool = False) -> None:
         self.options = options
         self._cache = cache
+        self._batch = batch
 
     @property
     def sample(self) -> bool:
@@ -203,7 +205,7 @@ class Wiring:
         """The session store, made on first use. Raises ``StoreError``."""
         from sessions.store import Store
 
-        return Store.open(self.options.db)
+        return Store.open(self.options.db, commit="instance" if self._batch else "step")
 
     def refs(self) -> list[InstanceRef]:
         """The selected instances in file order. Raises ``DataError`` where a selector matches nothing."""
@@ -375,4 +377,4 @@ def worker_scorer(payload: bytes, cache: RulingCache) -> tuple[Scorer, list[list
     rulings: Rulings = {}
     for run, uuid, gate, ruling in listed:
         rulings.setdefault(run, {})[uuid, gate] = ruling
-    return scorer(Wiring(options, cache), rulings)
+    return scorer(Wiring(options, cache, batch=True), rulings)

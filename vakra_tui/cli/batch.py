@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from toolenv.errors import DataError
+from toolenv.errors import DataError, StoreError
 from vakra_tui.cli.codes import INTERRUPTED, UNUSABLE, exit_code
 from vakra_tui.cli.progress import Progress
 from vakra_tui.cli.streams import OutputGone, narrate, stdout
@@ -41,7 +41,7 @@ def run(options: Options, batch: BatchOptions) -> int:
 
 async def _run(options: Options, batch: BatchOptions, stop: Stop, plans: list[RunPlan]) -> int:
     options = _checked(options, batch)
-    wiring = Wiring(options)
+    wiring = _with_store(options, batch)
     try:
         infos = [wiring.report_info(index) for index in range(len(wiring.runs))]
         problems = _say_problems(wiring)
@@ -85,6 +85,21 @@ def _checked(options: Options, batch: BatchOptions) -> Options:
     if batch.out is not None and not Path(batch.out).resolve().parent.is_dir():
         raise DataError(f"the folder of --out {batch.out} is not there")
     return options
+
+
+def _with_store(options: Options, batch: BatchOptions) -> Wiring:
+    """The wiring with its store open; one in memory where the user's own cannot be had and nobody asked for one."""
+    wiring = Wiring(options, batch=True)
+    if batch.dry_run:
+        return wiring
+    try:
+        wiring.store  # noqa: B018 - opened here, so that a failure is met before anything runs
+    except StoreError as error:
+        if batch.resume or options.db is not None:
+            raise
+        narrate(f"vakra-tui: {error}; nothing is kept for --resume")
+        wiring = Wiring(msgspec.structs.replace(options, db="sqlite://"), batch=True)
+    return wiring
 
 
 def _say_problems(wiring: Wiring) -> bool:
