@@ -223,7 +223,9 @@ COLUMNS = ["k_1", "name", "c"]
 @st.composite
 def tables(draw: st.DrawFn) -> list[tuple[Any, ...]]:
     kinds = [draw(st.sampled_from(sorted(CELLS))) for _ in COLUMNS]
-    return draw(st.lists(st.tuples(*(CELLS[kind] for kind in kinds)), max_size=9))
+    return draw(
+        st.lists(st.tuples(*(CELLS[kind] for kind in kinds)), min_size=draw(st.sampled_from([0, 3, 6])), max_size=9)
+    )
 
 
 values = st.sampled_from(
@@ -245,9 +247,14 @@ aggregates = st.sampled_from(["min", "max", "sum", "mean", "count", "std", "argm
 limits = st.sampled_from([-1, 0, 1, 2, 5])
 
 
+Case = tuple[list[tuple[Any, ...]], list[tuple[str, dict[str, Any]]]]
+"""Rows of a table, and calls."""
+
+
 @st.composite
-def calls(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
-    """Calls whose handles are numbers: how far back among the handles made so far to reach."""
+def cases(draw: st.DrawFn) -> Case:
+    """A table and calls whose handles are numbers: how far back among the handles made so far to reach."""
+    rows = draw(tables())
     chain = []
     for _ in range(draw(st.integers(1, 8))):
         key = draw(st.sampled_from(COLUMNS))
@@ -255,7 +262,9 @@ def calls(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
         name = draw(st.sampled_from(["filter", "filter", "sort", "aggregate", "retrieve", "transform", "concatenate"]))
         arguments: dict[str, Any] = {"data_label": label, "key_name": key}
         if name == "filter":
-            arguments |= {"value": draw(values), "condition": draw(conditions)}
+            own = [row[COLUMNS.index(key)] for row in rows]
+            value = draw(st.sampled_from(own)) if own and draw(st.integers(0, 3)) else draw(values)
+            arguments |= {"value": value, "condition": draw(conditions)}
         elif name == "sort":
             arguments |= {"ascending": draw(st.booleans())}
         elif name == "aggregate":
@@ -281,7 +290,7 @@ def calls(draw: st.DrawFn) -> list[tuple[str, dict[str, Any]]]:
         else:
             arguments = {"data_label_1": label, "data_label_2": draw(st.integers(0, 2))}
         chain.append((f"{name}_data", arguments))
-    return chain
+    return rows, chain
 
 
 async def compare(path: Path, chain: list[tuple[str, dict[str, Any]]]) -> None:
@@ -310,10 +319,9 @@ async def compare(path: Path, chain: list[tuple[str, dict[str, Any]]]) -> None:
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(rows=tables(), chain=calls())
-def test_random_chains_give_the_texts_of_pandas(
-    rows: list[tuple[Any, ...]], chain: list[tuple[str, dict[str, Any]]]
-) -> None:
+@given(case=cases())
+def test_random_chains_give_the_texts_of_pandas(case: Case) -> None:
+    rows, chain = case
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.sqlite"
         with closing(sqlite3.connect(path)) as connection:
