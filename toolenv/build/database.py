@@ -41,6 +41,6 @@ def create_database(path: Path, script: str, tables: Mapping[str, Iterable[tuple
 
 
 def rows_from_text(text: str) -> list[tuple[str | None, ...]]:
-    r"""Rows of tab-separated text without its header line; ``\N`` is NULL. SQLite's column affinity makes the numbers."""
+    r"""Rows of tab-separated text without its header line; ``\N`` is NULL. Column affinity makes the numbers."""
     lines = [line for line in text.split("\n")[1:] if line]
     return [tuple(None if field == NULL else field for field in line.split("\t")) for line in lines]

@@ -1,4 +1,4 @@
-"""Keeping the two sources apart: a passage must not answer what a dashboard is asked, nor a database what a passage is."""
+"""Keeping the sources apart: a passage must not answer what a dashboard is asked, nor a database what a passage is."""
 
 from __future__ import annotations
 

@@ -283,7 +283,7 @@ class _Reader:
         return Aggregate(function=function, column=column, distinct=distinct, where=where)
 
     def _counting_case(self, function: AggregateFunction, case: Any) -> Aggregate:
-        branches = case.args.get("ifs") or ()
+        branches: Any = case.args.get("ifs") or ()
         if len(branches) != 1 or case.this is not None:
             raise NotBuildable("only a CASE with one WHEN can be one filter")
         then, otherwise = branches[0].args["true"], case.args.get("default")

@@ -134,7 +134,7 @@ class _Domain:
         source = self.source
         if not source.passages:
             return
-        self.removed = [leak for leak in leaks((p for p in source.passages if not p.shared), facts)]
+        self.removed = leaks((p for p in source.passages if not p.shared), facts)
         gone = {leak.doc_id for leak in self.removed}
         needed = {h.doc_id for t in source.tasks for turn in t.turns for h in turn.hops if isinstance(h, DocumentHop)}
         if gone & needed:
@@ -146,10 +146,10 @@ class _Domain:
         cells = text_cells(self._connection)
         shared = {p.doc_id for p in source.passages if p.shared}
         for task in source.tasks:
-            for turn in task.turns:
-                last = turn.hops[-1] if turn.hops else None
-                if isinstance(last, DocumentHop) and last.doc_id not in shared and normal_text(last.answer) in cells:
-                    raise NotBuildable(f"domain {source.name}, task {task.key}: {last.answer!r} is in the database too")
+            # Only an answer that ends a task must be the document's alone: an earlier one may lead on to an endpoint.
+            last = task.turns[-1].hops[-1] if task.turns[-1].hops else None
+            if isinstance(last, DocumentHop) and last.doc_id not in shared and normal_text(last.answer) in cells:
+                raise NotBuildable(f"domain {source.name}, task {task.key}: {last.answer!r} is in the database too")
 
     async def write_instances(self, out: Path, environment: ToolEnvironment) -> None:
         """Input and output files of every capability that the source has tasks for."""

@@ -134,7 +134,7 @@ def decode_text(raw: bytes) -> str:
 
 
 def cell(value: Json) -> Json:
-    """A SQLite value as strict JSON: bytes as ``{"$base64": ...}``, infinities as the texts ``Infinity``/``-Infinity``."""
+    """A SQLite value as strict JSON: bytes as ``{"$base64": ...}``, infinities as ``Infinity`` or ``-Infinity``."""
     if isinstance(value, bytes):
         return {"$base64": b64encode(value).decode("ascii")}
     if isinstance(value, float) and math.isinf(value):

@@ -40,7 +40,7 @@ class ComposedSession:
         return self._tools
 
     async def call(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
-        """Answer as the release's MCP layer does (contract, section 2): schema first, then the endpoint or the retriever."""
+        """Answer as the release's MCP layer does (contract, section 2): schema first, then endpoint or retriever."""
         started = time.perf_counter()
         result = await self._answer(name, arguments)
         return msgspec.structs.replace(result, duration_s=time.perf_counter() - started)

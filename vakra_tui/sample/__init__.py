@@ -17,7 +17,7 @@ def sample_dataset() -> Path:
 
 
 def sample_runs() -> Mapping[str, Path]:
-    """The sample's runs by name: ``oracle`` (right), ``flawed`` (wrong in every way), ``explorer`` (right by other paths)."""
+    """The sample's runs: ``oracle`` (right), ``flawed`` (wrong in every way), ``explorer`` (right by other paths)."""
     root = _built()
     return {name: root / "runs" / name for name in RUN_NAMES if (root / "runs" / name).is_dir()}
 

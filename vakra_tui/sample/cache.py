@@ -16,9 +16,6 @@ from pathlib import Path
 
 from toolenv.errors import DataError
 
-_LAYOUT = "1"
-"""Changes when the same sources would be written differently."""
-
 _COMPLETE = "complete"
 
 
@@ -26,7 +23,7 @@ def built_sample() -> Path:
     """The directory that holds ``dataset/`` and ``runs/``. Raises ``DataError`` when it can be built nowhere."""
     from vakra_tui.sample.sources import content_version
 
-    name = f"sample-{_LAYOUT}-{content_version()}"
+    name = f"sample-{content_version()}"
     reasons = []
     for place in _places():
         target = place / name

@@ -43,4 +43,33 @@ def river_flows(stated: Stated) -> Mapping[str, list[Row]]:
     return {"modelled_flow": rows}
 
 
-MODELLED: Mapping[str, Callable[[Stated], Mapping[str, list[Row]]]] = {"waters": river_flows}
+RYDBERG_PER_NM = 1.0973731568157e-2
+"""Rydberg constant for a nucleus of infinite mass, in 1/nm (CODATA 2018)."""
+
+_SERIES = ("Lyman", "Balmer", "Paschen", "Brackett", "Pfund")
+LINES_A_SERIES, HEAVIEST_ION = 9, 26
+
+
+def hydrogen_like_lines(stated: Stated) -> Mapping[str, list[Row]]:
+    """Wavelengths of ions with one electron, hydrogen to iron: 1/λ = R Z² (1/n₁² − 1/n₂²)."""
+    rows: list[Row] = []
+    for charge in range(1, HEAVIEST_ION + 1):
+        for lower, series in enumerate(_SERIES, 1):
+            for upper in range(lower + 1, lower + 1 + LINES_A_SERIES):
+                inverse = RYDBERG_PER_NM * charge**2 * (1 / lower**2 - 1 / upper**2)
+                wavelength = round(1 / inverse, 3)
+                rows.append((len(rows) + 1, charge, series, lower, upper, wavelength, _region(wavelength)))
+    return {"modelled_line": rows}
+
+
+def _region(wavelength_nm: float) -> str:
+    for limit, name in ((10, "x-ray"), (380, "ultraviolet"), (750, "visible")):
+        if wavelength_nm < limit:
+            return name
+    return "infrared"
+
+
+MODELLED: Mapping[str, Callable[[Stated], Mapping[str, list[Row]]]] = {
+    "elements": hydrogen_like_lines,
+    "waters": river_flows,
+}

@@ -40,8 +40,12 @@ def domains() -> tuple[str, ...]:
 
 
 def content_version() -> str:
-    """A digest of all source files: the key of the built dataset in the cache."""
+    """A digest of all source files and of the modules that write them out: the key of the built dataset in the cache."""
     digest = hashlib.sha256()
+    for package in ("vakra_tui.sample", "toolenv.build"):
+        for item in sorted(files(package).iterdir(), key=lambda entry: entry.name):
+            if item.name.endswith(".py"):
+                digest.update(item.read_bytes())
     for domain in domains():
         for item in sorted(sources_folder().joinpath(domain).iterdir(), key=lambda entry: entry.name):
             digest.update(f"{domain}/{item.name}\0".encode())
@@ -76,7 +80,7 @@ def _tables(domain: str, where: Traversable) -> Mapping[str, list[tuple[Any, ...
     stated: dict[str, list[tuple[Any, ...]]] = {
         name: list(rows_from_text(_text(where, f"{name}.tsv"))) for name in names if name != "passages"
     }
-    return stated | MODELLED[domain](stated)
+    return {**stated, **MODELLED[domain](stated)}
 
 
 def _passages(text: str) -> list[Passage]:
