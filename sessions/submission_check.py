@@ -1,6 +1,6 @@
 """Checking a run against the public submission schema: every problem, with file, record and field.
 
-Reading a run is lenient (older spellings load); this check is not: it says what the public evaluator would stumble over.
+Reading a run is lenient (older spellings load); this check is not: it says where the public evaluator would stumble.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MARKS: Final = (
 
 
 class Problem(Value, frozen=True):
-    """One thing that is wrong. ``record`` counts from 1; ``field`` is a path: ``output[0].sequence.tool_call[2].name``."""
+    """One thing that is wrong. ``record`` counts from 1; ``field`` is a path, ``output[0].sequence.tool_call[2].name``."""
 
     file: str
     message: str
@@ -91,7 +91,7 @@ def check_record(record: Json, domain: str) -> Iterator[tuple[str, str]]:
         yield "status", f"is {_shown(record, 'status')}, where 'success' or 'error' is due"
     yield from _text(record, "error")
     duration = record.get("duration_s")
-    if not _is_number(duration):
+    if isinstance(duration, bool) or not isinstance(duration, int | float):
         yield "duration_s", f"is {_shown(record, 'duration_s')}, where a number of seconds is due"
     elif not math.isfinite(duration) or duration < 0:
         yield "duration_s", f"is {duration!r}, where a number of seconds is due"
@@ -180,10 +180,6 @@ def _text(record: Mapping[str, Json], field: str, *, filled: bool = False) -> It
         yield field, f"is {_shown(record, field)}, where text is due"
     elif filled and not value:
         yield field, "is empty"
-
-
-def _is_number(value: Json) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _shown(record: Mapping[str, Json], field: str) -> str:

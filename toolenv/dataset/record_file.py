@@ -152,7 +152,11 @@ class RecordFile:
             number += 1
             if not character or not self._scan_element(window, number):
                 self.problems.append(
-                    f"{self.label} is cut off at byte {window.offset()}, after {len(self.spans)} complete records."
+                    f"{self.label} is cut off in the record that begins at byte {window.offset()}; "
+                    f"the {len(self.spans)} before it were read."
+                    if character
+                    else f"{self.label} ends without the end of its list, at byte {window.offset()}; "
+                    f"the {len(self.spans)} records before were read."
                 )
                 return
             if not self._scan_separator(window, number):
