@@ -25,7 +25,10 @@ _MARKS: Final = (
 
 
 class Problem(Value, frozen=True):
-    """One thing that is wrong. ``record`` counts from 1; ``field`` is a path, ``output[0].sequence.tool_call[2].name``."""
+    """One thing that is wrong.
+
+    ``record`` counts from 1; ``field`` is a path such as ``output[0].sequence.tool_call[2].name``.
+    """
 
     file: str
     message: str

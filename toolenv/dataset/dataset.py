@@ -76,6 +76,7 @@ class Dataset:
         self._by_uuid: dict[str, list[InstanceRef]] = {}
         self._counts: dict[tuple[int, str], RecordCounts] = {}
         self._files: list[Path] = []
+        self._universes: dict[str, dict[str, Universe]] = {}
 
     @classmethod
     def open(cls, path: Path | str, split: str = "test") -> Dataset:
@@ -185,6 +186,12 @@ class Dataset:
 
     def universes(self, domain: str) -> Mapping[str, Universe]:
         """The usable universes of a domain in the mapping's order; what is wrong with others is in ``problems``."""
+        found = self._universes.get(domain)
+        if found is None:
+            found = self._universes[domain] = self._read_universes(domain)
+        return found
+
+    def _read_universes(self, domain: str) -> dict[str, Universe]:
         found: dict[str, Universe] = {}
         for file in self._universe_files:
             for uuid in file.ids(domain):
