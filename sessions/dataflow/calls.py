@@ -11,7 +11,6 @@ from toolenv.model import Instance, Json, Source, ToolCall, ToolResult
 from toolenv.policy import source_of
 
 OPENING_TOOL = "get_data"
-OLD_OPENING_TOOL = "initialize_active_data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +73,6 @@ def is_opening(instance: Instance, step: Step, first: bool) -> bool:
     if instance.capability != 1 or not first or not isinstance(step.decision, CallTool):
         return False
     call = step.decision.call
-    if call.name == OLD_OPENING_TOOL:
-        return True
     universe = instance.universe_id or instance.uuid
     return call.name == OPENING_TOOL and call.arguments.get("tool_universe_id") == universe
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sessions.dataflow.calls import OLD_OPENING_TOOL, OPENING_TOOL
+from sessions.dataflow.calls import OPENING_TOOL
 from sessions.dataflow.facts import ResponseFacts, response_facts
 from sessions.dataflow.truth import quoted
 from sessions.trajectory import CallTool, Step, Trajectory
@@ -128,7 +128,7 @@ def _origins(
 ) -> Iterator[ArgumentOrigin]:
     spec = next((tool for tool in tools if tool.name == call.name), None)
     exempt = {name: _named_by_schema(spec, name) for name in call.arguments}
-    opens = call.name in (OPENING_TOOL, OLD_OPENING_TOOL)
+    opens = call.name == OPENING_TOOL
     for name, value in call.arguments.items():
         for atom in atoms(value):
             if (
