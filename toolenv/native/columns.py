@@ -251,8 +251,10 @@ def _inferred_object(series: Series, pandas2: bool) -> tuple[str, Series]:
     if str in kinds and kinds <= {str, float} and not pandas2:
         if float in kinds and not all(cell != cell for cell in cells if type(cell) is float):
             return "object", series
+        if kinds == types == {str}:
+            return "str", Series(Column(cells, "text", key, nulls=False), None)
         texts = [cell if type(cell) is str else NULL_TEXT for cell in cells]
-        return "str", Series(Column(texts, "text", key, nulls=has_null or float in kinds), None)
+        return "str", Series(Column(texts, "text", key, nulls=True), None)
     if kinds == {str}:
         return "object", Series(Column(cells, "text_none", key, nulls=has_null), None)
     return "object", series

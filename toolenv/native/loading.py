@@ -27,6 +27,8 @@ CELL_CAP = 30_000_000
 """Cells (rows times columns) that one universe may have."""
 
 _OPERATIONS_BETWEEN_CHECKS = 50_000
+_ROWS_AT_ONCE = 1000
+"""Few enough for row tuples to die young: the garbage collector would otherwise walk all of them again and again."""
 
 
 class UniverseError(Exception):
@@ -266,8 +268,15 @@ def _fetch(connection: sqlite3.Connection, database: Path, universe: Universe, p
     cap = max(1, CELL_CAP // max(1, len(plan.names)))
     try:
         cursor = connection.execute(plan.sql)
-        width = len(cursor.description)
-        rows = cursor.fetchmany(cap + 1)
+        columns: list[list[Any]] = [[] for _ in cursor.description]
+        while rows := cursor.fetchmany(_ROWS_AT_ONCE):
+            for column, part in zip(columns, zip(*rows, strict=True), strict=True):
+                column.extend(part)
+            if len(columns[0]) > cap:
+                raise EnvironmentFailure(
+                    f"tool universe {universe.id} has more than {cap} rows of {len(plan.names)} columns; "
+                    "that is more than this environment loads."
+                )
     except sqlite3.OperationalError as error:
         if "Could not decode to UTF-8" in str(error):
             raise _NotUtf8 from error
@@ -281,12 +290,7 @@ def _fetch(connection: sqlite3.Connection, database: Path, universe: Universe, p
         raise EnvironmentFailure(f"database {database} cannot be read ({error}); replace the file.") from error
     finally:
         connection.set_progress_handler(None, 0)
-    if len(rows) > cap:
-        raise EnvironmentFailure(
-            f"tool universe {universe.id} has more than {cap} rows ({len(plan.names)} columns); "
-            "that is more than this environment loads."
-        )
-    return [list(column) for column in zip(*rows, strict=True)] if rows else [[] for _ in range(width)]
+    return columns
 
 
 def _guarded(database: Path, work: Callable[[], Plan]) -> Plan:
