@@ -36,6 +36,7 @@ def tokens(text: str) -> Iterator[Token]:
     while position < end:
         match = TOKEN.match(text, position)
         if match is None:
+            position += len(text[position:]) - len(text[position:].lstrip())
             raise FilterError(f"A quote is not closed at character {position + 1}.", position)
         kind = str(match.lastgroup)
         written = match.group(kind)

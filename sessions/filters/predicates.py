@@ -89,7 +89,7 @@ def _reason(error: Exception) -> str:
 
 def _encodable(text: str) -> str:
     """The text with lone surrogates replaced, which have no UTF-8."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+    return text if text.isascii() else text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
 def number(text: str, name: str, position: int) -> Callable[[float], bool]:

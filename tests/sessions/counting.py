@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from toolenv.environment import ColumnInfo
 from toolenv.errors import EnvironmentFailure, NotRecorded
 from toolenv.model import Instance, Json, ToolResult, ToolSpec, Turn
+from toolenv.schema import refusal
 
 INTEGER = {"type": "integer"}
 
@@ -87,6 +88,11 @@ class CountingSession:
         if name == "get_data":
             self.opened = str(arguments["tool_universe_id"])
             return self._table(3)
+        tool = next((each for each in TOOLS if each.name == name), None)
+        reason = refusal(tool, arguments) if tool is not None else None
+        if reason is not None:
+            text = f"Input validation error: {reason}"
+            return ToolResult(text=text, is_error=True, failed=True, error_kind="refused_arguments")
         if name == "add":
             self.count += arguments["amount"]
             return ToolResult(text=json.dumps({"count": self.count}))
