@@ -62,15 +62,12 @@ def policy_checker(instance: Instance, applicability: Applicability | None = Non
     def check(trajectory: Trajectory, call: ToolCall, tools: Sequence[ToolSpec]) -> Check:
         history = made_calls(trajectory)
         reason = policies.violation(policy, applies, history, call)
-        if reason:
-            return Check(name="policy", outcome="violation", reason=reason)
+        if reason is None:
+            return Check(name="policy", outcome="ok")
         if applies == "unknown":
-            would = policies.violation(policy, "applies", history, call)
-            if would:
-                return Check(
-                    name="policy", outcome="unknown", reason=f"It is not known whether the policy applies. {would}"
-                )
-        return Check(name="policy", outcome="ok")
+            doubt = "It is not known whether the policy applies; if it does, "
+            return Check(name="policy", outcome="unknown", reason=doubt + reason)
+        return Check(name="policy", outcome="violation", reason=reason)
 
     return check
 

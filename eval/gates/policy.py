@@ -14,8 +14,8 @@ def policy_ruling(instance: Instance, prediction: PredictionAnalysis) -> Ruling:
     ``skipped`` where there is none or it does not apply; ``undecided`` where it is not known whether it applies and a
     call was made that it would forbid.
     """
-    policy = policies.parse(instance.policy)
-    applies = policies.applicability(policy, instance.domain)
+    policy = policies.policy_of(instance)
+    applies = policies.applicability_of(instance)
     if applies == "none":
         return Ruling(outcome="skipped", decided_by="program", reason="there is no policy")
     if applies == "does_not_apply":

@@ -185,7 +185,10 @@ class Dataset:
         return None
 
     def universes(self, domain: str) -> Mapping[str, Universe]:
-        """The usable universes of a domain in the mapping's order; what is wrong with others is in ``problems``."""
+        """The usable universes of a domain in the mapping's order; what is wrong with others is in ``problems``.
+
+        Where the mapping has none for the domain: those that its ground truths open themselves.
+        """
         found = self._universes.get(domain)
         if found is None:
             found = self._universes[domain] = self._read_universes(domain)
@@ -204,6 +207,19 @@ class Dataset:
                     continue
                 if universe is not None:
                     found[uuid] = universe
+        return found or self._universes_of_truths(domain)
+
+    def _universes_of_truths(self, domain: str) -> dict[str, Universe]:
+        """The universes that the ground truths of a domain open themselves, for a dataset without a mapping."""
+        found: dict[str, Universe] = {}
+        for ref in self.refs(1, domain):
+            try:
+                universe = self._universe_of_truth(ref)
+            except DataError as error:
+                self._say(str(error))
+                continue
+            if universe is not None:
+                found[ref.uuid] = universe
         return found
 
     def fingerprint(self) -> str:
