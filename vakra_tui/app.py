@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -22,6 +23,9 @@ from vakra_tui.text import sanitize
 
 if TYPE_CHECKING:
     from vakra_tui.screens.debugger import DebuggerScreen
+
+CLOSING_S = 3.0
+"""How long leaving may take before what still works is left behind."""
 
 READ_AT_ONCE = 100
 """Records whose queries are read for the list between two looks at the screen."""
@@ -107,6 +111,7 @@ class VakraApp(App[int]):
         self.opened = True
         if first is not None:
             self.open_entry(first, hint=self.world.wants_hint)
+        await self.engine.run(self.world.read_flags())
         for start in range(0, len(listing.entries), READ_AT_ONCE):
             entries = listing.entries[start : start + READ_AT_ONCE]
             await self.engine.call(self.world.read_entries, entries)
@@ -134,7 +139,7 @@ class VakraApp(App[int]):
 
     @work(group="closing")
     async def _close_session(self, screen: DebuggerScreen) -> None:
-        await self.engine.run(screen.session.close())
+        await self.engine.run(screen.session.close(screen.behind))
 
     @work(exclusive=True, group="scoring")
     async def evaluate_entries(self, entries: Sequence[Entry]) -> None:
@@ -185,7 +190,20 @@ class VakraApp(App[int]):
         self.push_screen(MessageScreen("Problems in the data", text))
 
     async def action_quit(self) -> None:
+        """Leave; sessions are closed first, as long as that does not take long."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self.engine.run(self._closed()), CLOSING_S)
         self.exit(0)
+
+    async def _closed(self) -> None:
+        """In the engine: close the open session and the world."""
+        from vakra_tui.screens.debugger import DebuggerScreen
+
+        for screen in self.screen_stack:
+            if isinstance(screen, DebuggerScreen):
+                await screen.session.close(screen.behind)
+        if self.opened:
+            await self.world.close()
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         yield SystemCommand("Quit", "leave vakra-tui (q)", self.action_quit)

@@ -62,7 +62,10 @@ class FieldInput(CleanInput):
 
 
 class CallScreen(Screen[ToolCall | None]):
-    """Gives the call to run as a step, or None when it was left. A scratch call stays on this screen."""
+    """Gives the call to run as a step, or None when it was left. A scratch call stays on this screen.
+
+    ``at`` is how many steps lie behind the place where a scratch call is made.
+    """
 
     CSS_PATH = "call.tcss"
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -77,6 +80,7 @@ class CallScreen(Screen[ToolCall | None]):
         self,
         session: DebugSession,
         spec: ToolSpec,
+        at: int,
         *,
         values: Mapping[str, Json] | None = None,
         handles: Sequence[tuple[str, str]] = (),
@@ -85,6 +89,7 @@ class CallScreen(Screen[ToolCall | None]):
         super().__init__()
         self._session = session
         self._spec = spec
+        self._at = at
         self._values = values or {}
         self._handles = tuple(handles)
         self._fields = fields_of(spec, [handle for handle, _ in handles], columns)
@@ -178,7 +183,7 @@ class CallScreen(Screen[ToolCall | None]):
         view.display = True
         view.show(Lines([line(("calling \u2026", "dim"))]))
         try:
-            result = await self.app.engine.run(self._session.scratch(self.call))
+            result = await self.app.engine.run(self._session.scratch(self.call, self._at))
         except VakraError as error:
             view.show(Lines([line(("no answer: ", "warn"), str(error))]))
             return

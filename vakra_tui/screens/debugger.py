@@ -84,10 +84,12 @@ class DebuggerScreen(Screen[None]):
         Binding("a", "answer", "answer", show=False),
         Binding("x", "decline", "decline", show=False),
         Binding("o", "hint", "hint", show=False),
+        Binding("O", "reference", "show or hide the reference", show=False),
         Binding("w", "wheel", "wheel", show=False),
         Binding("e", "edit", "edit call", show=False),
         Binding("d", "tables", "data", show=False),
         Binding("f", "flag", "flag", show=False),
+        Binding("B", "branches", "branches", show=False),
         Binding("E", "export", "export", show=False),
         Binding("h", "context", "context", show=False),
         Binding("t", "next_tab", "tab", show=False),
@@ -98,6 +100,7 @@ class DebuggerScreen(Screen[None]):
         Binding("4", "waterfall", "waterfall", show=False),
         Binding("escape", "leave", "list"),
         Binding("question_mark,f1", "app.help", "help"),
+        Binding("q", "app.quit", "quit", show=False),
     ]
 
     app: VakraApp
@@ -113,6 +116,7 @@ class DebuggerScreen(Screen[None]):
         self._follow = True
         self._shown: tuple[object, ...] = ()
         self._whole_waterfall = False
+        self._jumped = False
 
     def compose(self) -> ComposeResult:
         yield Banner(id="header", tallest=1, cut=True)
@@ -164,11 +168,12 @@ class DebuggerScreen(Screen[None]):
         """Show a scene; the cursor follows new steps while it stands on the last one."""
         if not self.is_attached:
             return
-        before = self.scene
         self.scene = scene
-        if scene.verdict is not None and scene.first_trouble is not None and (before is None or before.verdict is None):
-            self.cursor = scene.first_trouble
-            self._follow = False
+        if scene.verdict is not None and not self._jumped:
+            self._jumped = True
+            if scene.first_trouble is not None:
+                self.cursor = scene.first_trouble
+                self._follow = self.cursor >= scene.executed - 1
         elif self._follow:
             self.cursor = max(scene.executed - 1, 0)
         self.cursor = max(0, min(self.cursor, len(scene.rows) - 1))
@@ -411,28 +416,44 @@ class DebuggerScreen(Screen[None]):
                 spec = picked
             values = edited.call.arguments if edited is not None and edited.call is not None else None
             handles = self.session.handles()
-            screen = CallScreen(self.session, spec, values=values, handles=handles, columns=columns_of(self.scene))
+            columns = columns_of(self.scene)
+            at = self.cursor if edited is not None else self.behind
+            screen = CallScreen(self.session, spec, at, values=values, handles=handles, columns=columns)
             call = await self.app.push_screen_wait(screen)
             if call is None and edited is not None:
                 return
             spec = None
-        await self._play(CallTool(call=call), before=edited)
+        if edited is None:
+            await self._play(CallTool(call=call))
+        else:
+            self._follow = True
+            await self._do(self.session.edit, self.cursor + 1, call)
 
-    async def _play(self, decision: Decision, *, before: StepRow | None = None) -> None:
-        """A decision of the person at the cursor; behind the end it is the next step, in the past a branch."""
-        if self.scene is None:
-            return
-        place = self.cursor + 1
-        if before is not None:
-            place = self.cursor
-        if place < self.scene.executed or self.scene.finished:
-            if self.scene.finished and before is None and place >= self.scene.executed:
-                place = self.scene.executed - 1
-            if not await self._do(self.session.branch_at, place):
-                return
+    @property
+    def behind(self) -> int:
+        """How many steps lie behind the cursor, that under it included."""
+        return min(self.cursor + 1, self.scene.executed) if self.scene is not None else 0
+
+    async def _play(self, decision: Decision) -> None:
+        """A decision of the person: behind the tip the next step, in the past the first of a new branch."""
         self._follow = True
-        await self._do(self.session.take_wheel, "human")
-        await self._do(self.session.play, decision)
+        await self._do(self.session.play, decision, self.behind)
+
+    @work(exclusive=True, group="doing")
+    async def action_branches(self) -> None:
+        """Look at another branch of this session."""
+        from vakra_tui.screens.choice import ChoiceScreen
+
+        try:
+            branches = await self.app.engine.run(self.session.branches())
+        except VakraError as error:
+            self.app.report(str(error))
+            return
+        choices = [(f"{number}", f"{name}, {steps} steps") for number, name, steps in branches]
+        picked = await self.app.push_screen_wait(ChoiceScreen("Branches of this session", choices))
+        if picked is not None:
+            self._follow = True
+            await self._do(self.session.look_at, int(picked))
 
     @work(exclusive=True, group="doing")
     async def action_answer(self) -> None:
@@ -456,6 +477,10 @@ class DebuggerScreen(Screen[None]):
         if written:
             await self._play(Answer(text=written))
 
+    def action_reference(self) -> None:
+        """Show or hide the reference path."""
+        self._verb(self.session.toggle_reference)
+
     def action_hint(self) -> None:
         self._verb(self.session.hint)
 
@@ -475,12 +500,8 @@ class DebuggerScreen(Screen[None]):
         picked = await self.app.push_screen_wait(ChoiceScreen("Who is at the wheel?", choices, chosen=now))
         if picked is None:
             return
-        if self.cursor + 1 < self.scene.executed or (self.scene.finished and self.cursor < len(self.scene.rows)):
-            place = min(self.cursor + 1, self.scene.executed - (1 if self.scene.finished else 0))
-            if not await self._do(self.session.branch_at, place):
-                return
         self._follow = True
-        await self._do(self.session.take_wheel, picked.replace(" ", "_"))
+        await self._do(self.session.take_wheel, picked.replace(" ", "_"), self.behind)
 
     @work(exclusive=True, group="doing")
     async def action_tables(self) -> None:

@@ -35,11 +35,20 @@ def build(
     problem: str,
     wheel: str,
     hints: int,
+    reference_shown: bool,
     flagged: str,
     environment: str,
     judge: str,
+    branch: str,
+    branches: int,
+    forks: Mapping[int, tuple[str, ...]],
+    drifted: frozenset[int],
+    store_problem: str,
 ) -> Scene:
-    """Everything that the debugger shows. ``executed`` is None where no session could be opened."""
+    """Everything that the debugger shows. ``executed`` is None where no session could be opened.
+
+    ``forks`` are names of branches by how many steps they share with this one; ``drifted`` are indexes of steps.
+    """
     instance = subject.instance
     if executed is None:
         executed = ExecutedTrajectory(trajectory=Trajectory(instance=instance), tables=())
@@ -57,6 +66,12 @@ def build(
     )
     if truth is not None and truth.failed is None:
         rows = _beside_reference(rows, found, truth, tools)
+    rows = tuple(
+        msgspec.structs.replace(row, forks=forks.get(index + 1, ()), drifted=index in drifted)
+        if row.step is not None and (index + 1 in forks or index in drifted)
+        else row
+        for index, row in enumerate(rows)
+    )
     finished = executed.trajectory.finished
     view = truth_view(instance, truth, found, ended=finished)
     if truth is None and truth_problem and view.state != "none":
@@ -77,10 +92,13 @@ def build(
         judge=judge,
         finished=finished,
         notes=(*instance.problems, *(subject.prediction.problems if subject.prediction is not None else ())),
-        reference_shown=subject.prediction is not None or subject.extra,
+        reference_shown=reference_shown,
         hints=hints,
         flagged=flagged,
         extra=subject.extra,
+        branch=branch,
+        branches=branches,
+        store_problem=store_problem,
     )
 
 

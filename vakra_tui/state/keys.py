@@ -24,8 +24,10 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("a", "give the final answer"),
             ("x", "decline: answer that it cannot be answered"),
             ("o", "oracle hint: one more hop of the reference path"),
+            ("O", "show or hide the whole reference path"),
             ("f", "flag the ground truth as suspect, with a note"),
             ("d", "browse the domain's tables"),
+            ("B", "look at another branch of this session"),
             ("E", "export this branch as a prediction or as a reference record"),
         ),
     ),
@@ -60,6 +62,8 @@ SIGNS: tuple[tuple[str, str], ...] = (
     ("src?", "an argument whose value was seen nowhere before"),
     ("~", "arguments were converted to the schema's types before the call"),
     ("\u2260", "the file holds another response than the executed one"),
+    ("drift", "the step came out differently when it was run again"),
+    ("\u2442 1", "one branch leaves here (B looks at it)"),
     ("\u2691", "the instance carries a policy"),
 )
 

@@ -57,6 +57,8 @@ class StepRow(Value, frozen=True):
     has_file_response: bool = False
     response_differs: bool = False
     reference: str = ""
+    forks: tuple[str, ...] = ()
+    drifted: bool = False
 
 
 class HopRow(Value, frozen=True):
@@ -135,6 +137,9 @@ class Scene(Value, frozen=True):
     hints: int = 0
     flagged: str = ""
     extra: bool = False
+    branch: str = ""
+    branches: int = 1
+    store_problem: str = ""
 
     @property
     def first_trouble(self) -> int | None:

@@ -6,21 +6,24 @@ nothing else.
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
 
 from eval.model import Verdict
-from sessions.trajectory import Answer, CallTool, Decision, ExecutedTrajectory, GiveUp, Trajectory
-from toolenv.errors import DataError, EnvironmentFailure, NotRecorded, VakraError
-from toolenv.model import Instance, Json, Prediction, ToolCall, ToolResult, ToolSpec
-from vakra_tui.state.scene import Scene, StepRow
+from sessions.trajectory import Decision, ExecutedTrajectory
+from toolenv.errors import DataError, EnvironmentFailure, StoreError
+from toolenv.model import Instance, Prediction, ToolCall, ToolResult, ToolSpec
+from vakra_tui.state.rows import NO_ANSWER
+from vakra_tui.state.scene import Scene
 
 if TYPE_CHECKING:
+    from eval.truths import Truth
     from sessions.dataflow import GroundTruthAnalysis
     from sessions.driver import Driver
-    from sessions.stepper import Stepper
-    from toolenv.environment import ToolEnvironment
+    from sessions.events import StepEvent
+    from sessions.timeline import Timeline
     from vakra_tui.state.export import ExportKind
     from vakra_tui.state.world import World
 
@@ -31,7 +34,11 @@ SHOW_EVERY_S = 0.15
 
 
 class DebugSession:
-    """Everything that the debugger does with one instance. Not safe across threads: all of it runs on one loop."""
+    """Everything that the debugger does with one instance. Not safe across threads: all of it runs on one loop.
+
+    The timeline's own cursor always stands at the tip of the branch that is looked at; where a person looks is known
+    to the screen alone and comes with the verbs that need it (``at``: how many steps lie behind).
+    """
 
     def __init__(self, world: World, load: Callable[[], Subject]) -> None:
         self.world = world
@@ -41,17 +48,18 @@ class DebugSession:
         self.scene: Scene | None = None
         self.wheel: Wheel = "recording"
         self.hints = 0
-        self._stepper: Stepper | None = None
-        self._truth: Any = None
+        self.reference_shown = True
+        self._timeline: Timeline | None = None
+        self._truth: Truth | None = None
         self._analysis: GroundTruthAnalysis | None = None
         self._truth_problem = ""
-        self._verdict: Verdict | None = None
-        self._evaluated_steps = -1
+        self._verdicts: dict[int, tuple[int, Verdict]] = {}
         self._problem = ""
+        self._store_problem = ""
         self._working = ""
         self._last_shown = 0.0
-        self._tools: tuple[ToolSpec, ...] = ()
-        self._played = False
+        self._executed: ExecutedTrajectory | None = None
+        self._restored = False
 
     def listen(self, listener: Callable[[Scene], None]) -> None:
         """Have every new scene handed over; called in the engine thread."""
@@ -60,64 +68,103 @@ class DebugSession:
     # --- opening and closing -----------------------------------------------------------------------------------------
 
     async def open(self) -> None:
-        """Load the records, execute the reference beside, run a recorded prediction to its end and evaluate it."""
+        """Load the records, execute the reference beside, run a recorded prediction to its end and evaluate it.
+
+        An instance that a person worked on before comes back with all its steps and branches.
+        """
         self.subject = self._load()
         self.wheel = "recording" if self.subject.prediction is not None else "human"
+        self.reference_shown = bool(self.subject.run)
         self._working = "opening"
-        self._show(force=True)
-        await self._open_stepper(())
-        await self._execute_truth()
-        if self.subject.prediction is not None and self._stepper is not None:
-            await self.run_to_end()
-            await self.evaluate()
-        self._working = ""
-        self._show(force=True)
+        await self._show(force=True)
+        try:
+            await self._open_timeline()
+            await self._execute_truth()
+            if self._timeline is not None:
+                if self.wheel == "recording" and not self._restored:
+                    await self.run_to_end()
+                if self._timeline.finished:
+                    await self.evaluate()
+        finally:
+            self._working = ""
+            await self._show(force=True)
 
-    async def close(self) -> None:
-        """End the live session."""
-        if self._stepper is not None:
-            await self._stepper.session.close()
-            self._stepper = None
+    async def close(self, at: int | None = None) -> None:
+        """End the live sessions; ``at`` is where the person looked last."""
+        if self._timeline is None:
+            return
+        timeline, self._timeline = self._timeline, None
+        if at is not None and timeline.keeper is not None and timeline.keeper.ref is not None:
+            timeline.go_to(at)
+            with contextlib.suppress(StoreError):
+                await timeline.save_place()
+        await timeline.close()
 
     @property
     def instance(self) -> Instance:
         assert self.subject is not None, "the session is open"
         return self.subject.instance
 
-    async def _environment(self) -> ToolEnvironment | None:
-        try:
-            return self.world.environments.serving(self.instance)
-        except EnvironmentFailure as error:
-            self._problem = str(error)
-            return None
-
-    async def _open_stepper(self, decisions: Sequence[tuple[str, Decision]]) -> None:
-        """A fresh session on which ``decisions`` are taken again, by those who took them."""
+    async def _open_timeline(self) -> None:
         from sessions.checks import standard_checks
-        from sessions.execution import opening_call
-        from sessions.stepper import Stepper
+        from sessions.store import NewSession, SessionRef
+        from sessions.timeline import Timeline
 
-        environment = await self._environment()
-        if environment is None:
-            return
+        assert self.subject is not None
         try:
-            session = await environment.open(self.instance)
+            environment = self.world.environments.serving(self.instance)
         except EnvironmentFailure as error:
             self._problem = str(error)
             return
-        await self.close()
-        self._problem = ""
-        stepper = Stepper(
-            Trajectory(instance=self.instance),
-            session,
-            self._driver(),
-            checks=standard_checks(self.instance),
-            on_failure="record",
-            opening=opening_call(self.instance),
+        dataset, run = self.world.dataset_fingerprint, self.world.run_fingerprint(self.subject.run)
+        store = self.world.keeping.ready()
+        stored = None
+        if store is not None:
+            try:
+                stored = await self.world.keeping.last_session(dataset, self.instance.uuid, run)
+            except StoreError as error:
+                self._store_problem = str(error)
+                store = None
+        new = NewSession(
+            instance=self.instance,
+            title=self.instance.query[:200],
+            dataset=dataset,
+            dataset_path=str(self.world.wiring.data_path),
+            run=self.subject.run,
+            run_fingerprint=run,
+            environment=environment.name,
         )
-        self._stepper = stepper
-        for actor, decision in decisions:
-            await self._take(actor, decision)
+        timeline = Timeline(
+            self.instance,
+            environment,
+            self._driver(),
+            store=store,
+            new=new,
+            tree=stored.tree if stored is not None else None,
+            ref=SessionRef(id=stored.summary.id, key=stored.summary.key) if stored is not None else None,
+            listeners=(self._step_event,),
+            checks=standard_checks(self.instance),
+        )
+        self._store_problem = self._store_problem or self.world.keeping.problem
+        if stored is not None and stored.tree.branch(0).length:
+            self._restored = True
+            newest = len(stored.tree.branches) - 1
+            timeline.go_to(stored.tree.branch(newest).length, newest)
+            steps = timeline.steps
+            if any(step.actor == "human" for step in steps):
+                self.wheel = "human"
+                timeline.hand_over(self._driver())
+        try:
+            await timeline.tools()
+        except EnvironmentFailure as error:
+            self._problem = str(error)
+            await timeline.close()
+            return
+        self._timeline = timeline
+
+    def _step_event(self, event: StepEvent) -> None:
+        if event.moment == "unsaved":
+            self._store_problem = event.detail
 
     def _driver(self) -> Driver:
         from sessions.drivers import GroundTruthDriver, HumanDriver, RecordingDriver
@@ -130,13 +177,13 @@ class DebugSession:
         return HumanDriver()
 
     async def _execute_truth(self) -> None:
-        if self.instance.ground_truth is None or self._stepper is None:
+        if self.instance.ground_truth is None or self._timeline is None:
             self._truth_problem = self._problem
             return
         from vakra_tui.state.analysis import truth_of
 
         self._working = "executing the reference path"
-        self._show(force=True)
+        await self._show(force=True)
         try:
             self._truth = await self.world.truth(self.instance)
             self._analysis = truth_of(self.instance, self._truth.executed)
@@ -148,176 +195,193 @@ class DebugSession:
 
     async def step(self) -> None:
         """The next step by whoever is at the wheel."""
-        stepper = self._ready()
-        if stepper.finished:
+        timeline = self._ready()
+        if timeline.finished:
             return
         if self.wheel == "human":
             raise DataError("You are at the wheel: n calls a tool, a answers, x declines, w hands the wheel over.")
-        await stepper.advance()
-        self._show(force=True)
+        await timeline.step()
+        await self._show(force=True)
 
     async def run_to_end(self) -> None:
         """All steps to the end, shown as they come."""
         await self.run_to(1_000_000)
 
-    async def run_to(self, rows: int) -> None:
-        """Steps until ``rows`` of them were made, or to the end."""
-        stepper = self._ready()
-        if self.wheel == "human" and not stepper.finished:
+    async def run_to(self, steps: int) -> None:
+        """Steps until ``steps`` of them were made, or to the end."""
+        timeline = self._ready()
+        if self.wheel == "human" and not timeline.finished:
             raise DataError("You are at the wheel: w hands it to the recording or the ground truth, which can run.")
         self._working = "running"
         try:
-            while not stepper.finished and len(stepper.trajectory.steps) < rows:
-                await stepper.advance()
-                self._show()
+            while not timeline.finished and timeline.branch.length < steps:
+                await timeline.step()
+                await self._show()
         finally:
             self._working = ""
-            self._show(force=True)
+            await self._show(force=True)
 
     async def evaluate(self) -> None:
         """Score the present branch: the waterfall on what was executed so far."""
+        assert self.subject is not None
+        self._working = "evaluating"
+        await self._show(force=True)
+        try:
+            verdict = await self._verdict()
+        finally:
+            self._working = ""
+        branch, steps = 0, 0
+        if self._timeline is not None:
+            branch, steps = self._timeline.cursor.branch, self._timeline.branch.length
+            if self.recorded_only:
+                self.subject.learned(verdict)
+        self._verdicts[branch] = (steps, verdict)
+        await self._show(force=True)
+
+    @property
+    def recorded_only(self) -> bool:
+        """Whether the present branch is the whole recording and nothing else, so that its verdict is the run's."""
+        timeline = self._timeline
+        if timeline is None or not timeline.finished:
+            return False
+        return all(step.actor in ("recording", "stepper") for step in timeline.steps)
+
+    async def _verdict(self) -> Verdict:
         from eval.case import Case
         from eval.judge import JudgeFailure
-        from eval.waterfall import evaluate, unscored
+        from eval.waterfall import evaluate, extra, unscored
 
         assert self.subject is not None
         instance = self.instance
-        verdict: Verdict
+        key = (instance.uuid, instance.capability, instance.domain)
         if self.subject.extra:
-            from eval.waterfall import extra
-
-            verdict = extra(instance.uuid, instance.capability, instance.domain)
-        elif instance.ground_truth is None:
-            verdict = unscored(
-                instance.uuid, instance.capability, instance.domain, "no ground truth", "the dataset has no reference"
-            )
-        elif self._truth is None or self._stepper is None:
-            reason = "environment"
-            verdict = unscored(instance.uuid, instance.capability, instance.domain, reason, self._truth_problem)  # type: ignore[arg-type]
-        else:
-            self._working = "evaluating"
-            self._show(force=True)
-            case = Case(
-                run=self.subject.run,
-                instance=instance,
-                truth=self._truth.executed,
-                prediction=self._stepper.executed,
-                tools=self._truth.tools,
-            )
-            missing = self._not_answered()
-            try:
-                if missing is not None:
-                    verdict = unscored(instance.uuid, instance.capability, instance.domain, *missing)  # type: ignore[arg-type]
-                else:
-                    verdict = await evaluate(case, judge=self.world.judge)
-            except JudgeFailure as error:
-                verdict = unscored(instance.uuid, instance.capability, instance.domain, "judge", str(error))
-            finally:
-                self._working = ""
-        self._verdict = verdict
-        self._evaluated_steps = len(self._stepper.trajectory.steps) if self._stepper is not None else 0
-        if not self._played:
-            self.subject.learned(verdict)
-        self._show(force=True)
-
-    def _not_answered(self) -> tuple[str, str] | None:
-        """Reason and sentence where a call of the branch got no answer: that is unscored, never wrong."""
-        from vakra_tui.state.rows import NO_ANSWER
-
-        assert self._stepper is not None
-        for step in self._stepper.trajectory.steps:
+            return extra(*key)
+        if instance.ground_truth is None:
+            return unscored(*key, "no ground truth", "the dataset has no reference for this instance")
+        if self._truth is None or self._timeline is None:
+            return unscored(*key, "environment", self._truth_problem)
+        executed = await self._timeline.executed()
+        for step in executed.trajectory.steps:
             result = step.result
             if result is not None and result.error_kind in NO_ANSWER:
-                return ("not recorded" if result.error_kind == "not_recorded" else "environment", result.text)
-        return None
+                return unscored(
+                    *key, "not recorded" if result.error_kind == "not_recorded" else "environment", result.text
+                )
+        case = Case(
+            run=self.subject.run,
+            instance=instance,
+            truth=self._truth.executed,
+            prediction=executed,
+            tools=self._truth.tools,
+        )
+        try:
+            return await evaluate(case, judge=self.world.judge)
+        except JudgeFailure as error:
+            return unscored(*key, "judge", str(error))
 
     async def hint(self) -> None:
         """Show one more hop of the reference path."""
         if self.instance.ground_truth is None:
             raise DataError("This instance has no ground truth, so there is nothing to hint at.")
         self.hints += 1
-        self._show(force=True)
+        await self._show(force=True)
 
-    async def take_wheel(self, wheel: Wheel) -> None:
-        """Hand the wheel over; what was done so far stays, and the new driver goes on from there."""
+    async def toggle_reference(self) -> None:
+        """Show the whole reference path, or hide it from somebody who wants to play."""
+        self.reference_shown = not self.reference_shown
+        self.hints = 0
+        await self._show(force=True)
+
+    async def take_wheel(self, wheel: Wheel, at: int) -> None:
+        """Hand the wheel over at a place; what was done so far stays, in the past a branch is opened there."""
         assert self.subject is not None
         if wheel == "recording" and self.subject.prediction is None:
             raise DataError("There is no recorded prediction of this instance to follow.")
         if wheel == "ground_truth" and self.instance.ground_truth is None:
             raise DataError("This instance has no ground truth to follow.")
-        stepper = self._ready()
+        timeline = self._ready()
         self.wheel = wheel
-        stepper.driver = self._driver()
-        stepper.withdraw()
-        self._show(force=True)
+        timeline.hand_over(self._driver())
+        if at < timeline.branch.length or timeline.finished:
+            await timeline.fork(self._before_the_end(at), name=f"{wheel.replace('_', ' ')} from {at}")
+        await self._show(force=True)
 
-    async def play(self, decision: Decision) -> None:
-        """A person's decision becomes the next step."""
-        await self._take("human", decision)
-        self._played = True
-        self._show(force=True)
+    def _before_the_end(self, at: int) -> int:
+        """A place from which one can go on: never behind the final answer."""
+        timeline = self._ready()
+        return min(at, timeline.branch.length - 1) if timeline.finished else at
 
-    async def _take(self, actor: str, decision: Decision) -> None:
-        stepper = self._ready()
-        while not stepper.trajectory.steps and stepper.opening is not None:
-            await stepper.propose()
-            if stepper.proposal is None or stepper.proposal.actor != "stepper":
-                break
-            await stepper.advance()
-        await stepper.replace(decision, actor)  # type: ignore[arg-type]
-        await stepper.advance()
+    async def play(self, decision: Decision, at: int) -> None:
+        """A person's decision becomes the step after the first ``at`` ones; in the past on a branch of its own."""
+        timeline = self._ready()
+        self.wheel = "human"
+        timeline.hand_over(self._driver())
+        if at < timeline.branch.length or timeline.finished:
+            await timeline.fork(self._before_the_end(at))
+        await self._make_opening()
+        await timeline.decide(decision, "human")
+        await self._show(force=True)
 
-    async def branch_at(self, steps: int) -> None:
-        """Go on from an earlier point: the first ``steps`` steps are made again on a fresh session."""
-        stepper = self._ready()
-        kept = stepper.trajectory.steps[:steps]
-        if len(kept) == len(stepper.trajectory.steps):
+    async def edit(self, number: int, call: ToolCall) -> None:
+        """Make step ``number`` (from 1, the opening counts) another call, on a branch of its own."""
+        timeline = self._ready()
+        self.wheel = "human"
+        timeline.hand_over(self._driver())
+        await timeline.edit(number, call)
+        await self._show(force=True)
+
+    async def _make_opening(self) -> None:
+        """The opening of a capability-1 instance comes before whatever a person does first."""
+        timeline = self._ready()
+        if self.instance.capability != 1 or timeline.branch.length:
             return
-        self._verdict = None
-        await self._open_stepper([(step.actor, step.decision) for step in kept if not step.opening])
-        self._show(force=True)
+        proposal = await timeline.propose()
+        if proposal is not None and proposal.actor == "stepper":
+            await timeline.step()
+            await self._show(force=True)
+
+    async def branches(self) -> tuple[tuple[int, str, int], ...]:
+        """(number, name, steps) of every branch."""
+        tree = self._ready().tree
+        return tuple((branch.number, branch.name, branch.length) for branch in tree.branches)
+
+    async def look_at(self, branch: int) -> None:
+        """Look at another branch."""
+        timeline = self._ready()
+        timeline.go_to(timeline.tree.branch(branch).length, branch)
+        await self._show(force=True)
 
     async def tools(self) -> tuple[ToolSpec, ...]:
         """The tools on offer now; for capability 1 those after the opening."""
-        stepper = self._ready()
-        if stepper.opening is not None and not stepper.trajectory.steps:
-            await stepper.propose()
-            if stepper.proposal is not None and stepper.proposal.actor == "stepper":
-                await stepper.advance()
-                self._show(force=True)
-        return await stepper.tools()
+        timeline = self._ready()
+        if timeline.branch.length == 0:
+            await self._make_opening()
+        return await timeline.tools()
 
-    async def scratch(self, call: ToolCall) -> ToolResult:
-        """Call a tool on a fork of the session: an answer, and no trace in the trajectory."""
-        stepper = self._ready()
-        await self.tools()
-        from toolenv.schema import coerce
-
-        specs = {spec.name: spec for spec in await stepper.tools()}
-        arguments: Mapping[str, Json] = call.arguments
-        if call.name in specs:
-            arguments, _ = coerce(specs[call.name], call.arguments)
-        fork = await stepper.session.fork()
+    async def scratch(self, call: ToolCall, at: int) -> ToolResult:
+        """Call a tool in the state after ``at`` steps: an answer, and no trace in the trajectory."""
+        timeline = self._ready()
+        tip = timeline.cursor.at
+        timeline.go_to(min(at, tip))
         try:
-            return await fork.call(call.name, arguments)
+            return (await timeline.scratch(call)).result
         finally:
-            await fork.close()
+            timeline.go_to(tip)
 
     async def flag(self, note: str) -> None:
         """Keep or take away the flag on this instance's ground truth."""
-        self.world.keep_flag(self.instance.uuid, note)
-        self._show(force=True)
+        await self.world.keep_flag(self.instance.uuid, note)
+        await self._show(force=True)
 
     async def export(self, kind: ExportKind, folder: str) -> str:
         """Write the present branch below ``folder``; gives the file's path."""
         from vakra_tui.state.export import export
 
-        return str(export(kind, folder, self._ready().trajectory))
+        timeline = self._ready()
+        return str(export(kind, folder, timeline.tree.trajectory(timeline.cursor.branch)))
 
     def handles(self) -> tuple[tuple[str, str], ...]:
         """(handle, which step made it) of every table of the session, newest first."""
-        if self._stepper is None:
-            return ()
         found = []
         for row in self.scene.rows if self.scene is not None else ():
             if row.step is not None and row.step.result is not None and row.step.result.handle:
@@ -325,24 +389,25 @@ class DebugSession:
                 found.append((row.step.result.handle, where))
         return tuple(reversed(found))
 
-    @property
-    def executed(self) -> ExecutedTrajectory | None:
-        """What was executed so far."""
-        return self._stepper.executed if self._stepper is not None else None
-
-    def _ready(self) -> Stepper:
-        if self._stepper is None:
+    def _ready(self) -> Timeline:
+        if self._timeline is None:
             raise DataError(self._problem or "The session is not open yet.")
-        return self._stepper
+        return self._timeline
 
     # --- the scene ---------------------------------------------------------------------------------------------------
 
-    def _show(self, *, force: bool = False) -> None:
+    async def _show(self, *, force: bool = False) -> None:
         now = time.monotonic()
         if not force and now - self._last_shown < SHOW_EVERY_S:
             return
-        self._last_shown = now
+        if self._timeline is not None:
+            try:
+                self._executed = await self._timeline.executed()
+            except EnvironmentFailure as error:
+                self._problem = str(error)
+                self._executed = ExecutedTrajectory(trajectory=self._timeline.trajectory, tables=())
         self.scene = self._build()
+        self._last_shown = time.monotonic()
         for listener in self._listeners:
             listener(self.scene)
 
@@ -350,23 +415,44 @@ class DebugSession:
         from vakra_tui.state.build_scene import build
 
         assert self.subject is not None
-        steps = len(self._stepper.trajectory.steps) if self._stepper is not None else 0
+        timeline = self._timeline
+        branch = timeline.cursor.branch if timeline is not None else 0
+        steps, verdict = self._verdicts.get(branch, (0, None))
+        length = timeline.branch.length if timeline is not None else 0
+        forks: dict[int, tuple[str, ...]] = {}
+        if timeline is not None:
+            for other in timeline.tree.branches:
+                if other.parent == branch:
+                    forks[other.fork_at] = (*forks.get(other.fork_at, ()), other.name)
         return build(
             self.subject,
-            self._stepper.executed if self._stepper is not None else None,
+            self._executed,
             self._analysis,
             self._truth.tools if self._truth is not None else (),
             truth_problem=self._truth_problem,
-            verdict=self._verdict,
-            stale=self._verdict is not None and steps != self._evaluated_steps,
+            verdict=verdict,
+            stale=verdict is not None and steps != length,
             working=self._working,
             problem=self._problem,
             wheel=self.wheel,
             hints=self.hints,
+            reference_shown=self.reference_shown,
             flagged=self.world.flag_of(self.instance.uuid),
             environment=self.world.environment_name,
             judge=self.world.judge_kind,
+            branch=timeline.branch.name if timeline is not None and branch else "",
+            branches=len(timeline.tree.branches) if timeline is not None else 1,
+            forks=forks,
+            drifted=drifted(timeline),
+            store_problem=self._store_problem,
         )
+
+
+def drifted(timeline: Timeline | None) -> frozenset[int]:
+    """Indexes of the steps of the present branch that came out differently when they were replayed."""
+    if timeline is None:
+        return frozenset()
+    return frozenset(index for index, drift in enumerate(timeline.branch.replayed) if drift.outcome == "drifted")
 
 
 class Subject:
@@ -391,6 +477,3 @@ class Subject:
         """A verdict of the recorded prediction, for the list of instances."""
         if self._learned is not None:
             self._learned(verdict)
-
-
-__all__ = ["Answer", "CallTool", "DebugSession", "GiveUp", "NotRecorded", "StepRow", "Subject", "VakraError", "Wheel"]

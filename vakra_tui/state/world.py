@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from eval.model import Verdict
 from toolenv.errors import DataError
 from toolenv.model import Instance, Prediction, Turn
+from vakra_tui.state.keeping import Keeping
 from vakra_tui.state.listing import Entry, Listing, entries_of
 from vakra_tui.state.memory import Memory
 from vakra_tui.state.session import DebugSession, Subject
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from sessions.submissions import Run
     from toolenv.dataset import Dataset, InstanceRef
     from vakra_tui.state.database import Database, Table
-
-FLAG_KIND = "ground truth suspect"
 
 FIRST_RUN = "flawed"
 """The run of the built-in sample that is opened first: it has something to find."""
@@ -155,6 +154,29 @@ class World:
     def environments(self) -> EnvironmentChain:
         return self.wiring.environments
 
+    @cached_property
+    def keeping(self) -> Keeping:
+        """Where sessions and flags are kept."""
+        return Keeping(lambda: self.wiring.store)
+
+    @cached_property
+    def dataset_fingerprint(self) -> str:
+        return self.wiring.dataset.fingerprint()
+
+    def run_fingerprint(self, run: str) -> str:
+        """The fingerprint of a run by its name, empty for none."""
+        return self._runs[run].fingerprint() if run in self._runs else ""
+
+    async def read_flags(self) -> None:
+        """Read which ground truths are flagged. Raises ``StoreError``."""
+        self._flags = await self.keeping.flags(self.dataset_fingerprint)
+
+    async def close(self) -> None:
+        """Close the store and what the wiring made."""
+        await self._truths.close()
+        await self.keeping.close()
+        await self.wiring.close()
+
     @property
     def environment_name(self) -> str:
         return self.wiring.environments.name
@@ -250,22 +272,13 @@ class World:
         """The runs that hold a prediction of a row."""
         return tuple(entry.predictions)
 
-    def keep_flag(self, uuid: str, note: str) -> None:
+    async def keep_flag(self, uuid: str, note: str) -> None:
         """Keep a flag on an instance's ground truth; an empty note takes it away. Raises ``StoreError``."""
-        from sessions.store import Flag
-
-        dataset = self.wiring.dataset.fingerprint()
+        await self.keeping.put_flag(self.dataset_fingerprint, uuid, note)
         if note:
-            self.store.put_flag(Flag(dataset=dataset, uuid=uuid, kind=FLAG_KIND, text=note))
             self._flags[uuid] = note
         else:
-            self.store.drop_flag(dataset, uuid, FLAG_KIND)
             self._flags.pop(uuid, None)
-
-    @property
-    def store(self) -> Store:
-        """The session store, opened when it is first needed. Raises ``StoreError``."""
-        return self.wiring.store
 
     def flag_of(self, uuid: str) -> str:
         """The note of a flag on this instance's ground truth, empty where it has none."""

@@ -28,11 +28,19 @@ def header(scene: Scene) -> Line:
     ]
     if scene.run:
         parts += [Span("   run ", "dim"), Span(one_line(scene.run, 60))]
+    if scene.branch:
+        parts += [Span("   branch ", "dim"), Span(scene.branch, "accent")]
     note = header_note(scene)
     if note is not None:
         parts += [Span("   "), note]
     if scene.flagged:
         parts += [Span("   "), Span("! ground truth flagged", "warn")]
+    if scene.store_problem:
+        parts += [
+            Span("   "),
+            Span("! steps are not kept", "warn"),
+            Span(f" ({one_line(scene.store_problem, 120)})", "dim"),
+        ]
     if scene.working:
         parts += [Span("   "), Span(f"{scene.working} \u2026", "dim")]
     return tuple(parts)

@@ -27,24 +27,42 @@ def step_line(row: StepRow, width: int) -> Line:
     glyph, word, role = _OUTCOMES[row.outcome]
     actor = _ACTORS.get(row.actor, "?")
     number = f"{row.number:>3}" if row.number else "  \u00b7"
-    flags = step_flags(row)
-    tail: list[Span] = []
-    for text, flag_role in flags:
-        tail += [Span(" "), Span(text, flag_role)]
-    if word and not row.policy:
-        tail += [Span(" "), Span(word, role)]
-    tail_width = sum(len(span.text) for span in tail)
     name = name_of(row)
-    room = max(width - 9 - tail_width, 4)
-    shown = cell(name, room)
-    pending = row.outcome == "pending"
+    tail = _tail(row, word, role, width - NUMBER_CELLS - min(len(name), NAME_CELLS))
+    room = max(width - NUMBER_CELLS - sum(len(span.text) for span in tail), 4)
+    quiet = row.outcome == "pending" or row.number == 0
     head: list[Span] = [
         Span(f"{number} ", "dim"),
         Span(f"{actor} ", "dim"),
         Span(f"{'!' if row.policy else glyph} ", "fail" if row.policy else role),
-        Span(shown, "dim" if pending or row.number == 0 else ("strong" if row.outcome == "answer" else "")),
+        Span(cell(name, room), "dim" if quiet else "strong" if row.outcome == "answer" else ""),
     ]
     return (*head, *tail)
+
+
+NUMBER_CELLS = 8
+"""Cells before the name: number, actor and outcome."""
+
+NAME_CELLS = 18
+"""Cells of a name that are more telling than the least of its flags."""
+
+_DISPENSABLE = ("ok", "~", "\u2260", "src?")
+"""Flags that give way to the name, the first ones first: the outcome also has its own sign."""
+
+
+def _tail(row: StepRow, word: str, role: Role, room: int) -> list[Span]:
+    """The flags at the right edge, as many as leave the name readable."""
+    flags = step_flags(row)
+    if word and not row.policy:
+        flags.append((word, role))
+    for least in _DISPENSABLE:
+        if sum(len(text) + 1 for text, _ in flags) <= room:
+            break
+        flags = [flag for flag in flags if flag[0] != least]
+    tail: list[Span] = []
+    for text, flag_role in flags:
+        tail += [Span(" "), Span(text, flag_role)]
+    return tail
 
 
 def name_of(row: StepRow) -> str:
@@ -69,6 +87,10 @@ def step_flags(row: StepRow) -> list[tuple[str, Role]]:
         flags.append(("~", "dim"))
     if row.response_differs:
         flags.append(("\u2260", "warn"))
+    if row.drifted:
+        flags.append(("drift", "warn"))
+    if row.forks:
+        flags.append((f"\u2442{len(row.forks)}", "accent"))
     return flags
 
 

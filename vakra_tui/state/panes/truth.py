@@ -6,8 +6,12 @@ import json
 
 from vakra_tui.state.lines import BLANK, HANG, Line, Role, Span, line
 from vakra_tui.state.panes.head import answer_text
+from vakra_tui.state.response import read
 from vakra_tui.state.scene import HopRow, Scene
-from vakra_tui.text import count_words, one_line
+from vakra_tui.text import count_words, one_line, size_words
+
+RESPONSE_READ = 200_000
+"""Characters up to which a response of the reference is read for its shape."""
 
 NEEDS_SHOWN = 4
 """Missing facts that a hop lists before it says how many more there are."""
@@ -111,10 +115,24 @@ def _hop(hop: HopRow, *, shown: bool) -> list[Line]:
         lines.append(
             line(("  gives: ", "label"), HANG, (shown_needs, ""), (f" and {more} more" if more > 0 else "", "dim"))
         )
-    if hop.response is not None:
-        lines.append(line(("  ", ""), (one_line(hop.response, 160), "dim")))
+    if hop.response is not None and not hop.failed:
+        lines.append(line(("  \u2192 ", "dim"), HANG, (_response_words(hop.response), "dim")))
+    elif hop.response is not None:
+        lines.append(line(("  \u2192 ", "dim"), HANG, (one_line(hop.response, 300), "fail")))
     lines.append(BLANK)
     return lines
+
+
+def _response_words(text: str) -> str:
+    """A response in few words: the size of a table or of passages, else its beginning."""
+    if len(text) > RESPONSE_READ:
+        return f"{size_words(len(text))}: {one_line(text, 80)}"
+    shape = read(text)
+    if shape.kind == "table":
+        return f"{shape.value.get('handle') or 'table'}, {shape.words}"
+    if shape.kind == "passages":
+        return shape.words
+    return one_line(text, 120)
 
 
 def short_json(value: object, limit: int = 40) -> str:

@@ -1,0 +1,77 @@
+"""The session store as the screen uses it: sessions of an instance found again, flags, and no store at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from toolenv.errors import StoreError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from sessions.store import AsyncStore, Store, StoredSession
+
+FLAG_KIND = "ground truth suspect"
+
+PAGE = 200
+"""Sessions looked through at once when one is searched for."""
+
+
+class Keeping:
+    """Opens the store when it is first needed. Where it cannot be opened, ``problem`` says why and nothing is kept."""
+
+    def __init__(self, open_store: Callable[[], Store]) -> None:
+        self._open_store = open_store
+        self._store: AsyncStore | None = None
+        self.problem = ""
+
+    def ready(self) -> AsyncStore | None:
+        """The store, or None where it cannot be used."""
+        if self._store is None and not self.problem:
+            from sessions.store import AsyncStore
+
+            try:
+                self._store = AsyncStore(self._open_store())
+            except StoreError as error:
+                self.problem = str(error)
+        return self._store
+
+    async def last_session(self, dataset: str, uuid: str, run: str) -> StoredSession | None:
+        """The session of a person that was worked on last, for an instance and a run (fingerprints)."""
+        store = self.ready()
+        if store is None:
+            return None
+        before = None
+        while True:
+            page = await store.sessions("person", PAGE, before)
+            for summary in page.items:
+                if (summary.dataset, summary.uuid, summary.run_fingerprint) == (dataset, uuid, run):
+                    return await store.load(summary.key)
+            if page.next is None:
+                return None
+            before = page.next
+
+    async def flags(self, dataset: str) -> dict[str, str]:
+        """uuid -> note of every flag on a ground truth of a dataset."""
+        store = self.ready()
+        if store is None:
+            return {}
+        return {flag.uuid: flag.text for flag in await store.flags(dataset) if flag.kind == FLAG_KIND}
+
+    async def put_flag(self, dataset: str, uuid: str, note: str) -> None:
+        """Keep a flag, or take it away where ``note`` is empty. Raises ``StoreError``."""
+        from sessions.store import Flag
+
+        store = self.ready()
+        if store is None:
+            raise StoreError(self.problem)
+        if note:
+            await store.put_flag(Flag(dataset=dataset, uuid=uuid, kind=FLAG_KIND, text=note))
+        else:
+            await store.drop_flag(dataset, uuid, FLAG_KIND)
+
+    async def close(self) -> None:
+        """Close the store if it was opened."""
+        if self._store is not None:
+            await self._store.close()
+            self._store = None
