@@ -192,10 +192,10 @@ class VakraApp(App[int]):
     async def action_quit(self) -> None:
         """Leave; sessions are closed first, as long as that does not take long."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.engine.run(self._closed()), CLOSING_S)
+            await asyncio.wait_for(self.engine.run(self._let_go()), CLOSING_S)
         self.exit(0)
 
-    async def _closed(self) -> None:
+    async def _let_go(self) -> None:
         """In the engine: close the open session and the world."""
         from vakra_tui.screens.debugger import DebuggerScreen
 
