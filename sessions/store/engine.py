@@ -103,10 +103,12 @@ def read_only_mode(path: Path) -> str:
 
 
 def _postgres_engine(url: URL, wait_s: float) -> Engine:
+    given = url.query.get("options", "")
+    options = f"{given if isinstance(given, str) else ' '.join(given)} -c lock_timeout={int(wait_s * 1000)}"
     try:
         return create_engine(
-            url,
-            connect_args={"connect_timeout": 10, "options": f"-c lock_timeout={int(wait_s * 1000)}"},
+            url.difference_update_query(["options"]),
+            connect_args={"connect_timeout": 10, "options": options.strip()},
             pool_pre_ping=True,
         )
     except ImportError as error:

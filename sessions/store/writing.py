@@ -36,7 +36,9 @@ def put(
     if columns:
         keys = [column.name for column in table.primary_key.columns]
         connection.execute(
-            statement.on_conflict_do_update(keys, set_={name: statement.excluded[name] for name in columns}),
+            statement.on_conflict_do_update(
+                index_elements=keys, set_={name: statement.excluded[name] for name in columns}
+            ),
             [dict(row) for row in rows],
         )
     else:
