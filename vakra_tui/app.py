@@ -116,6 +116,8 @@ class VakraApp(App[int]):
             entries = listing.entries[start : start + READ_AT_ONCE]
             await self.engine.call(self.world.read_entries, entries)
             self._list_changed()
+        if self.world.wiring.sample:
+            self.evaluate_entries(listing.entries)
 
     def _list_changed(self) -> None:
         if self.screen is self.instances:
@@ -127,6 +129,15 @@ class VakraApp(App[int]):
 
         session = self.world.session(entry, run)
         self.push_screen(DebuggerScreen(session, hint=hint))
+
+    def open_other_run(self, run: str) -> None:
+        """Open the instance of the present debugger on another run's prediction."""
+        from vakra_tui.screens.debugger import DebuggerScreen
+
+        if isinstance(self.screen, DebuggerScreen) and self.screen.session.entry is not None:
+            entry = self.screen.session.entry
+            self._close_session(self.screen)
+            self.switch_screen(DebuggerScreen(self.world.session(entry, run)))
 
     def show_list(self) -> None:
         """Leave the debugger for the list; what the session learned is shown in its row."""

@@ -16,8 +16,9 @@ from toolenv.errors import VakraError
 from toolenv.model import ToolCall, ToolSpec
 from vakra_tui.render import content
 from vakra_tui.state.json_tree import JsonTree
-from vakra_tui.state.lines import Lines
+from vakra_tui.state.lines import Lines, plain
 from vakra_tui.state.panes import head, step, steps, truth, waterfall
+from vakra_tui.state.panes.waterfall import short_verdict
 from vakra_tui.state.scene import Scene, StepRow, columns_of, gold_sql
 from vakra_tui.widgets.banner import Banner
 from vakra_tui.widgets.line_view import LineView
@@ -89,6 +90,7 @@ class DebuggerScreen(Screen[None]):
         Binding("e", "edit", "edit call", show=False),
         Binding("d", "tables", "data", show=False),
         Binding("f", "flag", "flag", show=False),
+        Binding("R", "other_run", "other run", show=False),
         Binding("B", "branches", "branches", show=False),
         Binding("E", "export", "export", show=False),
         Binding("h", "context", "context", show=False),
@@ -195,9 +197,9 @@ class DebuggerScreen(Screen[None]):
         self.query_one("#truth-pane").border_title = content(f"ground truth  {words}" if words else "ground truth")
         done = scene.executed
         total = len(scene.rows)
-        self.query_one("#steps-pane").border_title = content(
-            f"steps {done}/{total}" if done < total else f"steps {total}"
-        )
+        counted = f"steps {done}/{total}" if done < total else f"steps {total}"
+        self.query_one("#steps-pane").border_title = content(counted)
+        self.query_one("#steps-pane").border_subtitle = content(f"wheel: {scene.wheel.replace('_', ' ')}")
         self._draw_waterfall()
         self._draw_step()
 
@@ -502,6 +504,21 @@ class DebuggerScreen(Screen[None]):
             return
         self._follow = True
         await self._do(self.session.take_wheel, picked.replace(" ", "_"), self.behind)
+
+    @work(exclusive=True, group="doing")
+    async def action_other_run(self) -> None:
+        """Another run's prediction of this instance."""
+        from vakra_tui.screens.choice import ChoiceScreen
+
+        entry = self.session.entry
+        runs = self.app.world.runs_of(entry) if entry is not None else ()
+        if self.scene is None or entry is None or len(runs) < 2:
+            self.app.toast("No other run has a prediction of this instance.")
+            return
+        choices = [(run, plain(short_verdict(entry.verdicts.get(run)))) for run in runs]
+        picked = await self.app.push_screen_wait(ChoiceScreen("Which run?", choices, chosen=self.scene.run))
+        if picked is not None:
+            self.app.open_other_run(picked)
 
     @work(exclusive=True, group="doing")
     async def action_tables(self) -> None:

@@ -27,6 +27,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("O", "show or hide the whole reference path"),
             ("f", "flag the ground truth as suspect, with a note"),
             ("d", "browse the domain's tables"),
+            ("R", "another run's prediction of this instance"),
             ("B", "look at another branch of this session"),
             ("E", "export this branch as a prediction or as a reference record"),
         ),

@@ -15,6 +15,9 @@ from vakra_tui.state.panes.waterfall import short_verdict
 from vakra_tui.text import count_words, one_line
 from vakra_tui.wrap import crop
 
+BRIEF_BELOW = 30
+"""Cells of a verdict's column below which it is said in the fewest words."""
+
 
 @dataclass(slots=True)
 class Entry:
@@ -80,9 +83,9 @@ class Listing:
         runs = len(self.runs)
         narrow = self._width < 100
         domain = 12 if narrow else 20
-        verdict = (18 if narrow else 34) if runs else 0
+        verdict = (20 if narrow else 34) if runs else 0
         if runs > 1:
-            verdict = max(10, min(verdict, (self._width - domain - 34) // runs))
+            verdict = max(8, min(verdict, (self._width - domain) // 2 // runs))
         query = max(self._width - 5 - domain - 1 - (verdict + 1) * runs, 10)
         return domain, query, verdict
 
@@ -112,15 +115,15 @@ class Listing:
             parts.append(Span(cell(text, query), role))
         for run in self.runs:
             parts.append(Span(" "))
-            shown = self._verdict(entry, run)
+            shown = self._verdict(entry, run, brief=verdict < BRIEF_BELOW)
             cut = crop(shown, verdict)
             parts += list(cut)
             parts.append(Span(" " * (verdict - sum(cell_len(span.text) for span in cut))))
         return tuple(parts)
 
-    def _verdict(self, entry: Entry, run: str) -> Line:
+    def _verdict(self, entry: Entry, run: str, *, brief: bool) -> Line:
         if run in entry.verdicts:
-            return short_verdict(entry.verdicts[run])
+            return short_verdict(entry.verdicts[run], brief=brief)
         if entry.extra:
             return (Span("extra" if run in entry.predictions else "", "dim"),)
         if run not in entry.predictions:
@@ -141,9 +144,10 @@ class Listing:
             words.append(f"{extras} extra")
         for run in self.runs:
             known = [entry.verdicts[run] for entry in self.entries if run in entry.verdicts]
-            if known:
-                passed = sum(bool(verdict.passed) for verdict in known)
-                words.append(f"{one_line(run, 24)}: {passed} of {len(known)} evaluated passed")
+            counted = [verdict for verdict in known if verdict.status in ("scored", "missing")]
+            if counted:
+                passed = sum(bool(verdict.passed) for verdict in counted)
+                words.append(f"{one_line(run, 24)}: {passed} of {len(counted)} scored passed")
         return " \u00b7 ".join(words)
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sessions.events import StepEvent
     from sessions.timeline import Timeline
     from vakra_tui.state.export import ExportKind
+    from vakra_tui.state.listing import Entry
     from vakra_tui.state.world import World
 
 Wheel = Literal["recording", "human", "ground_truth"]
@@ -40,8 +41,9 @@ class DebugSession:
     to the screen alone and comes with the verbs that need it (``at``: how many steps lie behind).
     """
 
-    def __init__(self, world: World, load: Callable[[], Subject]) -> None:
+    def __init__(self, world: World, load: Callable[[], Subject], entry: Entry | None = None) -> None:
         self.world = world
+        self.entry = entry
         self._load = load
         self._listeners: list[Callable[[Scene], None]] = []
         self.subject: Subject | None = None

@@ -115,16 +115,28 @@ class World:
             return found[0] if len(found) == 1 else None
         if not self.wiring.sample or self.wiring.selected:
             return None
+        return await self._telling() or (shown[0] if shown else None)
+
+    async def _telling(self) -> Entry | None:
+        """An instance whose policy was broken, if possible one whose reference has several hops."""
         run = next(iter(self._runs), None)
-        for entry in shown:
-            if entry.capability == 4 and run in entry.predictions and entry.instance is not None:
-                self.read_entries([entry])
-                if entry.policy:
-                    await self.evaluate(entry, run)
-                    verdict = entry.verdicts.get(run) if run is not None else None
-                    if verdict is not None and verdict.passed is False and verdict.failed_stage == "policy":
-                        return entry
-        return shown[0] if shown else None
+        fallback: Entry | None = None
+        for entry in self.listing.entries:
+            if run is None or entry.capability != 4 or entry.instance is None or run not in entry.predictions:
+                continue
+            self.read_entries([entry])
+            if not entry.policy:
+                continue
+            instance = self.wiring.dataset.load(entry.instance)
+            hops = len(instance.ground_truth.evaluated.calls) if instance.ground_truth is not None else 0
+            if fallback is not None and hops < 2:
+                continue
+            await self.evaluate(entry, run)
+            if entry.verdicts[run].failed_stage == "policy":
+                if hops > 1:
+                    return entry
+                fallback = fallback or entry
+        return fallback
 
     def hint_seen(self) -> None:
         """The first-start hint was read."""
@@ -238,7 +250,7 @@ class World:
             name = chosen if chosen is not None else next(iter(self._runs), "")
             return Subject(instance, name, prediction, extra=entry.instance is None, learned=learned)
 
-        return DebugSession(self, load)
+        return DebugSession(self, load, entry)
 
     def _prediction(self, entry: Entry, run: str | None) -> Prediction | None:
         if run is None or run not in entry.predictions:

@@ -100,8 +100,8 @@ def _reason(name: str, outcome: str, decided_by: str | None, reason: str) -> Lin
     return tuple(parts)
 
 
-def short_verdict(verdict: Verdict | None) -> Line:
-    """A verdict in a list: passed, or which gate failed and the sieve class."""
+def short_verdict(verdict: Verdict | None, *, brief: bool = False) -> Line:
+    """A verdict in a list: passed, or which gate failed and the sieve class; ``brief`` in the fewest words."""
     if verdict is None:
         return line(("\u00b7", "dim"))
     if verdict.status == "unscored":
@@ -117,7 +117,10 @@ def short_verdict(verdict: Verdict | None) -> Line:
         where = STAGE_WORDS[stage.stage] if stage else ""
         return line((f"? undecided: {where}", "warn"))
     where = STAGE_WORDS.get(verdict.failed_stage or "", "")
+    sieve = SIEVE_WORDS.get(verdict.sieve or "", "")
+    if brief:
+        where, sieve = where.split(" ")[-1], sieve.split(" ")[-1]
     parts = [Span(f"\u2717 {where}", "fail")]
-    if verdict.sieve:
-        parts.append(Span(f" \u00b7 {SIEVE_WORDS[verdict.sieve]}", "dim"))
+    if sieve:
+        parts.append(Span(f" \u00b7 {sieve}", "dim"))
     return tuple(parts)
