@@ -112,6 +112,12 @@ class AsyncStore:
     async def put_verdict(self, session_id: int, verdict: StoredVerdict) -> None:
         await self.run(self.store.put_verdict, session_id, verdict)
 
+    async def ruling(self, key: str) -> bytes | None:
+        return await self.run(self.store.ruling, key)
+
+    async def put_ruling(self, key: str, payload: bytes) -> None:
+        await self.run(self.store.put_ruling, key, payload)
+
     async def put_request(self, session_id: int, request: RequestRecord) -> None:
         await self.run(self.store.put_request, session_id, request)
 
