@@ -47,6 +47,10 @@ class HumanRulings:
     def inner(self) -> Judge:
         return self._inner
 
+    def over(self, inner: Judge) -> HumanRulings:
+        """The same rulings laid over another judge."""
+        return HumanRulings(inner, self._rulings)
+
     async def rule(self, gate: Gate, case: Case) -> Ruling:
         human = self._rulings.get((case.run, case.instance.uuid, gate))
         if human is None:

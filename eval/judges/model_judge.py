@@ -109,19 +109,19 @@ class OpenAIJudge:
         return await self._known(self._key(asked))
 
     def _key(self, asked: Question) -> str:
-        return ruling_key(self.model, self._parameters(), self.prompt_version, asked.messages)
+        return ruling_key(self.model, self._parameters(asked), self.prompt_version, asked.messages)
 
     async def _known(self, key: str) -> KeptRuling | None:
         payload = await self._cache.ruling(key)
         return None if payload is None else unpacked(payload)
 
-    def _parameters(self) -> dict[str, Any]:
-        return {
+    def _parameters(self, asked: Question) -> dict[str, Any]:
+        wanted: dict[str, Any] = {
             "temperature": self._settings.temperature,
             "seed": self._settings.seed,
-            "response_format": {"type": "json_object"},
             "max_tokens": self._settings.reply_tokens,
         }
+        return {**wanted, "response_format": {"type": "json_object"}} if asked.wants_json else wanted
 
     async def _asked(self, asked: Question, asker: Asker, reader: Reader, case: Case) -> KeptRuling:
         try:
@@ -138,7 +138,7 @@ class OpenAIJudge:
 
     async def _conversation(self, asked: Question, reader: Reader) -> KeptRuling:
         """Ask, and once more where the reply cannot be read."""
-        first = await self._reply(asked.messages)
+        first = await self._reply(asked, asked.messages)
         replies = [first]
         try:
             reading = reader(first.content, asked.material)
@@ -146,7 +146,7 @@ class OpenAIJudge:
             again = Template(prompt("again").template).substitute(problem=problem)
             garbage = first.content[:_FIRST_REPLY_SHOWN_AGAIN] or "(nothing)"
             said = ({"role": "assistant", "content": garbage}, {"role": "user", "content": again})
-            second = await self._reply((*asked.messages, *said))
+            second = await self._reply(asked, (*asked.messages, *said))
             replies.append(second)
             try:
                 reading = reader(second.content, asked.material)
@@ -158,9 +158,9 @@ class OpenAIJudge:
                 ) from None
         return self._kept(asked, reading, replies)
 
-    async def _reply(self, messages: tuple[Mapping[str, str], ...]) -> ChatReply:
+    async def _reply(self, asked: Question, messages: tuple[Mapping[str, str], ...]) -> ChatReply:
         """One reply with words in it; where its budget was spent before the first, one more try with a larger one."""
-        parameters = self._parameters()
+        parameters = self._parameters(asked)
         reply = await self._client.chat(messages, parameters=parameters, deadline_s=self._settings.deadline_s)
         if reply.content.strip() or reply.finish_reason != "length":
             return reply
@@ -180,7 +180,7 @@ class OpenAIJudge:
             span=reading.span[:_SHOWN_REASON],
             messages=asked.messages,
             replies=tuple(reply.content[:_KEPT_REPLY] for reply in replies),
-            parameters=self._parameters(),
+            parameters=self._parameters(asked),
             dropped=tuple(self._client.dropped),
             cuts=asked.cuts,
             model=replies[-1].completion.model,

@@ -6,6 +6,8 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
+
 from eval.case import Case
 from eval.judges.context import Cut, Section, fit
 from eval.judges.texts import prompt
@@ -18,12 +20,16 @@ Message = Mapping[str, str]
 
 
 class Question(Value, frozen=True):
-    """What is sent to a judge. ``material`` is all foreign text in it; ``cuts`` is what the judge does not see."""
+    """What is sent to a judge. ``material`` is all foreign text in it; ``cuts`` is what the judge does not see.
+
+    ``wants_json`` tells whether the reply is to be a JSON object.
+    """
 
     gate: Gate
     messages: tuple[Message, ...]
     material: str
     cuts: tuple[Cut, ...]
+    wants_json: bool = True
 
 
 def question(gate: Gate, case: Case, characters: int) -> Question:
@@ -34,7 +40,9 @@ def question(gate: Gate, case: Case, characters: int) -> Question:
 
 def released_question(gate: Gate, case: Case, characters: int) -> Question:
     """The same for the replies that the released evaluator reads; only ``consistent`` and ``grounded`` have one."""
-    return _assembled(gate, prompt(f"released_{gate}").template.strip(), list(_sections(gate, case)), characters)
+    instructions = prompt(f"released_{gate}").template.strip()
+    asked = _assembled(gate, instructions, list(_sections(gate, case)), characters)
+    return msgspec.structs.replace(asked, wants_json=gate != "grounded")
 
 
 def answer_text(answer: Json) -> str:
