@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from eval.model import Evidence, Ruling
-from eval.offline.due import NO, SIGNS, YES, Due, Place, due_values, places, places_in, signs, yes_no_words
-from eval.offline.items import enumeration
+from eval.offline.due import NO, SIGNS, YES, Due, DueIndex, Place, due_values, signs, yes_no_words
+from eval.offline.items import Enumeration, enumeration
 from eval.offline.numbers import AnswerNumber, numbers
 from eval.offline.reading import Reading, asserts_nothing, prepared, read_answer
 from eval.offline.rows import rows_mixed
@@ -15,6 +15,7 @@ from toolenv.model import Json
 from toolenv.policy import is_refusal
 
 SHOWN = 5
+MIXED = "all values are there, but which belong together cannot be told"
 
 
 def consistent_ruling(answer: str, truth: Json, questions: Sequence[str]) -> Ruling:
@@ -27,22 +28,25 @@ def consistent_ruling(answer: str, truth: Json, questions: Sequence[str]) -> Rul
     due = due_values(truth)
     if not due:
         return _undecided("the ground-truth answer holds no value that could be looked for")
-    found = {id(d): places(d, reading) for d in due}
-    lacking = [d for d in due if not found[id(d)]]
-    if reading.refusal is not None and not _enumerates_all(reading, due):
+    index = DueIndex(due)
+    found = index.places(reading.text, reading.numbers)
+    there = {id(place.due) for place in found}
+    lacking = [d for d in due if id(d) not in there]
+    if reading.refusal is not None and not _is_value(found):
         return _refused(reading, due, lacking)
     if lacking and asserts_nothing(reading, questions):
         return _fail("nothing is asserted after the lead-in")
-    listed = enumeration(reading, due)
+    listed = enumeration(reading, index)
     if listed is not None and listed.strict:
-        return _listed(reading, due, listed.missing, listed.extra, questions)
+        ruling = _listed(reading, due, listed, found, questions)
+        return _undecided(MIXED) if ruling.outcome == "pass" and rows_mixed(truth, reading) else ruling
     if lacking:
         return _without(reading, due, lacking, questions)
-    doubt = _doubt(reading, due, [place for d in due for place in found[id(d)]], questions)
+    doubt = _doubt(reading, due, found, questions)
     if doubt is None and listed is not None and listed.extra:
         doubt = f"{_names(listed.extra)} stands among the values and is none of them"
     if doubt is None and rows_mixed(truth, reading):
-        doubt = "all values are there, but which belong together cannot be told"
+        doubt = MIXED
     if doubt is not None:
         return _undecided(doubt)
     return _pass(f"the answer gives {_due(due)}", due)
@@ -97,29 +101,31 @@ def _refused(reading: Reading, due: Sequence[Due], lacking: Sequence[Due]) -> Ru
     return _fail(f"the answer declines ('{reading.refusal}') and the ground truth does not")
 
 
-def _enumerates_all(reading: Reading, due: Sequence[Due]) -> bool:
-    """Whether what sounds like a refusal is part of values that are due (a text that says so is a value there)."""
-    return any(d.kind == "text" and is_refusal(d.needle) and places(d, reading) for d in due)
+def _is_value(found: Sequence[Place]) -> bool:
+    """Whether what sounds like a refusal is a value that is due (a quoted text may decline)."""
+    return any(place.due.kind == "text" and is_refusal(place.due.needle) for place in found)
 
 
 # --- enumerations ----------------------------------------------------------------------------------------------------
 
 
 def _listed(
-    reading: Reading, due: Sequence[Due], missing: Sequence[Due], extra: Sequence[str], questions: Sequence[str]
+    reading: Reading, due: Sequence[Due], listed: Enumeration, found: Sequence[Place], questions: Sequence[str]
 ) -> Ruling:
     """An answer of items alone, compared as a set."""
+    missing, extra = listed.missing, listed.extra
     if len(missing) == len(due):
         return _without(reading, due, missing, questions)
     if missing and extra and any(_may_be(d, item) for d in missing for item in extra):
         return _undecided(f"{_due(missing)} may be written in other words")
     if missing:
         return _fail(f"the answer's list lacks {_due(missing)}", {"missing": [d.value for d in missing]})
-    if extra and len(due) == 1 and due[0].kind == "text" and not any(_alike(item, due[0].needle) for item in extra):
+    lone = due[0].kind if len(due) == 1 else None
+    if extra and (lone == "yes_no" or (lone == "text" and not any(_alike(item, due[0].needle) for item in extra))):
         return _undecided(f"{_names(extra)} may explain {due[0].text} or be another value")
     if extra:
         return _fail(f"the answer's list has {_names(extra)}, which is not in the ground truth", {"extra": list(extra)})
-    negated = _negated(reading.text, [place for d in due for place in places(d, reading)])
+    negated = _negated(reading.text, found)
     if negated is not None:
         return _undecided(negated)
     return _pass(f"the answer gives {_due(due)}", due)
@@ -172,12 +178,9 @@ def _other_numbers(
 ) -> Ruling | None:
     """Inconsistent when numbers are due and only others are given; None where the rules cannot see that."""
     asked = [n for question in questions for n in numbers(prepared(question))]
-    due_keys = [d.key for d in due if isinstance(d.key, int | float)]
-    others = [
-        n
-        for n in reading.numbers
-        if not n.dated and not any(n.value == q.value for q in asked) and not any(n.equals(k) for k in due_keys)
-    ]
+    asked_values = {n.value for n in asked}
+    index = DueIndex(due)
+    others = [n for n in reading.numbers if not n.dated and n.value not in asked_values and not index.written(n)]
     if any(n.opaque or n.joined for n in reading.numbers):
         return None
     for wanted in lacking:
@@ -228,7 +231,7 @@ def _doubt(reading: Reading, due: Sequence[Due], found: Sequence[Place], questio
 def _negated(text: str, found: Sequence[Place]) -> str | None:
     free: set[int] = set()
     for place in found:
-        before, after = text[: place.start], text[place.end :]
+        before, after = text[max(0, place.start - 80) : place.start], text[place.end : place.end + 80]
         bounded = place.due.kind == "number" and _BOUND.search(before)
         open_choice = place.due.kind in ("number", "yes_no") and (
             _ALTERNATIVE_AFTER.match(after) or re.search(r"\b(?:either|or)\s+[\"'(]*$", before)
@@ -266,23 +269,23 @@ def _rivals(wanted: set[str], reading: Reading) -> set[str]:
 
 def _claimed_otherwise(reading: Reading, due: Sequence[Due]) -> str | None:
     """A number that the answer calls its result and that is none of those due."""
-    keys = [d.key for d in due if isinstance(d.key, int | float)]
-    if not keys:
+    if not any(d.kind == "number" for d in due):
         return None
-    claims = [n for n in reading.numbers if _CLAIM.search(reading.text[: n.start])]
-    if claims and not any(n.equals(k) for n in claims for k in keys):
+    index = DueIndex(due)
+    claims = [n for n in reading.numbers if _CLAIM.search(reading.text[max(0, n.start - 80) : n.start])]
+    if claims and not any(index.written(n) for n in claims):
         return f"the answer calls {reading.text[claims[0].start : claims[0].end]} its result"
     return None
 
 
 def _only_repeated(reading: Reading, due: Sequence[Due], questions: Sequence[str]) -> str | None:
     """Values that the question itself names: an answer in prose may only repeat them."""
-    asked = " \n".join(prepared(question) for question in questions)
-    asked_numbers = numbers(asked)
-    if not all(d.kind in ("number", "text") and places_in(d, asked, asked_numbers) for d in due):
+    index = DueIndex(due)
+    asked = {id(d) for question in questions for d in index.given(prepared(question))}
+    if not all(d.kind in ("number", "text") and id(d) in asked for d in due):
         return None
     rest = reading.payload
-    for place in sorted((p for d in due for p in places_in(d, rest, numbers(rest))), key=lambda p: -p.start):
+    for place in sorted(index.places(rest), key=lambda p: -p.start):
         rest = rest[: place.start] + rest[place.end :]
     if not re.search(r"\w", rest):
         return None

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from eval.offline.numbers import AnswerNumber
-from eval.offline.reading import Reading, prepared
+from eval.offline.numbers import AnswerNumber, numbers
+from eval.offline.reading import prepared
 from toolenv.model import Json
-from toolenv.values import Atom, Key, atoms, key
+from toolenv.values import Atom, Key, atoms, key, keys_equal
 
 DueKind = Literal["number", "text", "sign", "yes_no", "null"]
 
@@ -24,7 +25,10 @@ _AMBIGUOUS_LETTERS: Final = frozenset({"a", "i"})
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """One atomic value that an answer has to give. ``needle`` is its text as prepared answers write it."""
+    """One atomic value that an answer has to give.
+
+    ``needle`` is its text as prepared answers write it.
+    """
 
     key: Key
     value: Atom
@@ -76,26 +80,69 @@ def _due(atom: Atom) -> Due:
     return Due(key=k, value=atom, kind="text", needle=re.sub(r"\*+", '"', needle))
 
 
-def places(due: Due, reading: Reading) -> list[Place]:
-    """Where the answer gives a due value."""
-    return places_in(due, reading.text, reading.numbers)
+class DueIndex:
+    """Due values, ready to be found in texts: a thousand of them in a long answer as well."""
+
+    def __init__(self, due: Sequence[Due]) -> None:
+        self.due = tuple(due)
+        self._texts = [d for d in self.due if d.kind == "text"]
+        self._words = [d for d in self.due if d.kind in ("sign", "yes_no", "null")]
+        self._exact: dict[Key, Due] = {d.key: d for d in self.due if d.kind == "number"}
+        self._ordered = sorted((d for d in self.due if isinstance(d.key, int | float)), key=_number_of)
+        self._numbers = [_number_of(d) for d in self._ordered]
+
+    def places(self, text: str, found: Sequence[AnswerNumber] | None = None) -> list[Place]:
+        """Every place of a prepared text where a due value stands, in order; ``found`` are its numbers if known."""
+        places = [
+            Place(n.start, n.end, d) for n in (numbers(text) if found is None else found) for d in self.written(n)
+        ]
+        for due in self._texts:
+            if due.needle in text:
+                places.extend(Place(start, end, due) for start, end in text_places(due.needle, text))
+        for due in self._words:
+            places.extend(Place(start, end, due) for start, end in _word_places(due, text))
+        return sorted(places, key=lambda place: (place.start, -place.end))
+
+    def given(self, text: str) -> list[Due]:
+        """The due values that stand in a text, in the order in which they are due."""
+        found = {id(place.due) for place in self.places(text)}
+        return [due for due in self.due if id(due) in found]
+
+    def written(self, number: AnswerNumber) -> list[Due]:
+        """The due numbers that a number writes; what writes one exactly is no rounding of another.
+
+        Numbers joined by bare commas (``85,80,55``) are read as several only where several are due.
+        """
+        if number.opaque or not self._numbers or (number.joined and len(self._numbers) == 1):
+            return []
+        exact = self._exact.get(number.value)
+        if exact is not None:
+            return [exact]
+        try:
+            value = float(number.value)
+        except OverflowError:
+            return []
+        reach = max(abs(value) * 1e-8, 10.0**-number.decimals if number.decimals else 0.0)
+        low, high = bisect_left(self._numbers, value - reach), bisect_right(self._numbers, value + reach)
+        near = self._ordered[low:high]
+        same = [due for due in near if keys_equal(number.value, due.key)]
+        return same or [due for due in near if isinstance(due.key, float) and number.equals(due.key)]
 
 
-def places_in(due: Due, text: str, numbers: list[AnswerNumber]) -> list[Place]:
+def _number_of(due: Due) -> int | float:
+    assert isinstance(due.key, int | float)
+    return due.key
+
+
+def _word_places(due: Due, text: str) -> Iterator[tuple[int, int]]:
     match due.kind:
-        case "number":
-            wanted = due.key
-            assert isinstance(wanted, int | float)
-            return [Place(n.start, n.end, due) for n in numbers if n.equals(wanted)]
         case "sign":
-            return [Place(start, end, due) for start, end, sign in signs(text) if sign == due.needle]
+            yield from ((start, end) for start, end, sign in signs(text) if sign == due.needle)
         case "yes_no":
             same = YES if due.needle in YES else NO
-            return [Place(start, end, due) for start, end, word in yes_no_words(text) if word in same]
-        case "null":
-            return [Place(m.start(), m.end(), due) for m in _NULL.finditer(text)]
+            yield from ((start, end) for start, end, word in yes_no_words(text) if word in same)
         case _:
-            return [Place(start, end, due) for start, end in text_places(due.needle, text)]
+            yield from (found.span() for found in _NULL.finditer(text))
 
 
 _NULL = re.compile(r"(?<![\w/])(?:none|null|n/a|unknown|nan)(?![\w/])")

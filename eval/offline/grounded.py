@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from eval.model import Evidence, Ruling
-from eval.offline.due import Due, due_values, places, places_in
-from eval.offline.numbers import numbers
+from eval.offline.due import Due, DueIndex, due_values
 from eval.offline.reading import prepared, read_answer
 from sessions.dataflow import PredictionAnalysis, ResponseFacts, tables
 from toolenv.model import Json
@@ -29,12 +28,12 @@ def grounded_ruling(answer: str, truth: Json, questions: Sequence[str], predicti
         return Ruling(outcome="undecided", reason="the answer is empty")
     if is_refusal(answer) or (is_refusal(truth) and reading.refusal is not None):
         return Ruling(outcome="pass", decided_by="offline", reason="a refusal claims nothing")
-    given = [due for due in due_values(truth) if places(due, reading)]
+    every = DueIndex(due_values(truth))
+    given = every.given(reading.text)
     if is_refusal(truth) or not given:
         return Ruling(outcome="undecided", reason="the answer gives no value that could be looked for")
-    if len(given) < len(due_values(truth)):
+    if len(given) < len(every.due):
         return Ruling(outcome="undecided", reason="the answer says something that the rules cannot look for")
-    asked = "\n".join(prepared(question) for question in questions)
     evidence: list[Evidence] = []
     unseen: list[Due] = []
     for due in given:
@@ -43,8 +42,9 @@ def grounded_ruling(answer: str, truth: Json, questions: Sequence[str], predicti
             evidence.append({"value": due.value, "step": step, "how": how})
         else:
             unseen.append(due)
-    asked_for = [due for due in unseen if places_in(due, asked, numbers(asked))] if evidence else []
-    unseen = [due for due in unseen if due not in asked_for]
+    if evidence:
+        asked = {id(due) for question in questions for due in every.given(prepared(question))}
+        unseen = [due for due in unseen if id(due) not in asked]
     hidden = [(due, step) for due in unseen if (step := _hidden(due, prediction)) is not None]
     if hidden:
         due, step = hidden[0]

@@ -98,7 +98,10 @@ def _digits(text: str, dates: Sequence[tuple[int, int]]) -> Iterator[AnswerNumbe
         plain = digits.replace(",", "")
         exponent = found["exponent"] or ""
         value: int | float = float(plain + exponent) if "." in plain or exponent else int(plain)
-        negative = found["sign"] == "-" or _NEGATIVE_BEFORE.search(text[: found.start()]) is not None
+        negative = (
+            found["sign"] == "-"
+            or _NEGATIVE_BEFORE.search(text[max(0, found.start() - 12) : found.start()]) is not None
+        )
         end = found.end()
         dated = any(start - end <= _DATE_REACH and found.start() - stop <= _DATE_REACH for start, stop in dates)
         yield AnswerNumber(
@@ -120,7 +123,7 @@ def _words(text: str) -> Iterator[AnswerNumber]:
             if word == "one" and _is_pronoun(text, found.start(), found.end()):
                 continue
             value = NUMBER_WORDS[word]
-            negative = _NEGATIVE_BEFORE.search(text[: found.start()]) is not None
+            negative = _NEGATIVE_BEFORE.search(text[max(0, found.start() - 12) : found.start()]) is not None
             yield AnswerNumber(
                 start=found.start(),
                 end=found.end(),
@@ -134,4 +137,7 @@ def _words(text: str) -> Iterator[AnswerNumber]:
 
 def _is_pronoun(text: str, start: int, end: int) -> bool:
     """Whether ``one`` counts nothing here: ``the one``, ``no one``, ``one of the``."""
-    return _PRONOUN_BEFORE.search(text[:start]) is not None or re.match(r"\s+of\b", text[end:]) is not None
+    return (
+        _PRONOUN_BEFORE.search(text[max(0, start - 20) : start]) is not None
+        or re.match(r"\s+of\b", text[end : end + 8]) is not None
+    )

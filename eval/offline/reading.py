@@ -15,7 +15,7 @@ from toolenv.values import normal_text
 QUOTED_WORDS = 3
 """From how many words on a quoted piece of the question is set aside; a quoted name may be the answer itself."""
 
-_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»`", '"') | {"−": "-", "–": "-", "—": "-"})
+_QUOTES = str.maketrans(dict.fromkeys("“”„‟«»`", '"') | {"−": "-", "–": "-", "—": "-", "⁄": "/"})
 _BULLET = re.compile(r"^\s*(?:[-*•‣◦·+]|\(?\d{1,3}[.)])\s+(?=\S)")
 _BOLD = re.compile(r"\*+|__+(?=\W|$)|(?<!\w)__+")
 _QUOTATION = re.compile(r'"([^"\n]{2,})"')
@@ -72,8 +72,10 @@ def read_answer(answer: str, questions: Sequence[str]) -> Reading:
     """Read an answer; ``questions`` are the texts of the user's turns."""
     lines = []
     bullets = []
-    for line in _without_table_heads(prepared(answer).split("\n")):
-        found = _BULLET.match(line)
+    written = _without_table_heads(prepared(answer).split("\n"))
+    bulleted = sum(_BULLET.match(line) is not None for line in written) > 1
+    for line in written:
+        found = _BULLET.match(line) if bulleted else None
         content = _BOLD.sub('"', line[found.end() :] if found else line).strip()
         if found:
             bullets.append(content)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from eval.offline.due import Due, Place, due_values, places_in
-from eval.offline.numbers import numbers
+from eval.offline.due import Due, DueIndex, Place, due_values
 from eval.offline.reading import Reading
 from toolenv.model import Json
 from toolenv.values import Key
@@ -23,14 +22,14 @@ def rows_mixed(truth: Json, reading: Reading) -> bool:
     if len(varying) < 2:
         return False
     wanted = list(dict.fromkeys(frozenset(_mark(row[index]) for index in varying) for row in rows))
-    due = list({_mark(row[index]): row[index] for row in rows for index in varying}.values())
+    due = DueIndex(list({_mark(row[index]): row[index] for row in rows for index in varying}.values()))
     for separator in ("\n", ";"):
         pieces = reading.text.split(separator)
         if len(pieces) > 1:
-            held = [frozenset(_mark(d) for d in due if places_in(d, piece, numbers(piece))) for piece in pieces]
-            if all(any(row <= piece for piece in held) for row in wanted):
+            held = {frozenset(_mark(d) for d in due.given(piece)) for piece in pieces}
+            if all(row in held or any(row <= piece for piece in held) for row in wanted):
                 return False
-    return not _grouped(wanted, due, reading.text)
+    return not _grouped(set(wanted), due.places(reading.text), len(varying))
 
 
 def _mark(due: Due) -> tuple[str, Key]:
@@ -46,23 +45,22 @@ def _rows(truth: Json) -> list[list[Due]] | None:
     return rows if width > 1 and all(len(row) == width for row in rows) else None
 
 
-def _grouped(wanted: Sequence[frozenset[tuple[str, Key]]], due: Sequence[Due], text: str) -> bool:
+def _grouped(wanted: set[frozenset[tuple[str, Key]]], places: Sequence[Place], width: int) -> bool:
     """Whether the values, in the order in which the answer gives them, fall into the rows one after the other."""
-    found = numbers(text)
-    every: list[Place] = [place for d in due for place in places_in(d, text, found)]
     kept: list[Place] = []
-    for place in sorted(every, key=lambda p: (p.start, -p.end)):
+    for place in places:
         if not kept or place.start >= kept[-1].end:
             kept.append(place)
     sequence = [_mark(place.due) for place in kept]
-    left = list(wanted)
+    seen = set()
     position = 0
     while position < len(sequence):
-        for row in left:
-            if frozenset(sequence[position : position + len(row)]) == row:
-                left.remove(row)
-                position += len(row)
+        for length in range(width, 0, -1):
+            group = frozenset(sequence[position : position + length])
+            if group in wanted:
+                seen.add(group)
+                position += length
                 break
         else:
             return False
-    return not left or all(row in set(wanted) - set(left) for row in left)
+    return seen == wanted
