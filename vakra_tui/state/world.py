@@ -132,7 +132,8 @@ class World:
             if fallback is not None and hops < 2:
                 continue
             await self.evaluate(entry, run)
-            if entry.verdicts[run].failed_stage == "policy":
+            verdict = entry.verdicts[run]
+            if verdict.passed is False and verdict.failed_stage == "policy":
                 if hops > 1:
                     return entry
                 fallback = fallback or entry

@@ -53,7 +53,7 @@ def summary(verdict: Verdict, *, stale: bool = False) -> Line:
         for index, stage in enumerate(verdict.stages):
             parts += [Span("  \u2502  " if index else "", "bar"), Span(f"{STAGE_WORDS[stage.stage]} ")]
             parts.append(outcome_span(stage.outcome))
-        if verdict.sieve is not None and not verdict.passed:
+        if verdict.sieve not in (None, "none", "undecided"):
             parts += [
                 Span("  \u2502  ", "bar"),
                 Span("broke at: ", "label"),
@@ -82,13 +82,12 @@ def _details(verdict: Verdict) -> list[Line]:
 
 
 def _stage(stage: StageResult) -> list[Line]:
-    lines: list[Line] = []
-    if stage.reason:
-        lines.append(_reason(STAGE_WORDS[stage.stage], stage.outcome, stage.decided_by, stage.reason))
-    for name, ruling in (stage.rulings or {}).items():
-        if ruling is not None:
-            lines.append(_reason(name, ruling.outcome, ruling.decided_by, ruling.reason))
-    return lines
+    rulings = [(name, ruling) for name, ruling in (stage.rulings or {}).items() if ruling is not None]
+    if rulings:
+        return [_reason(name, ruling.outcome, ruling.decided_by, ruling.reason) for name, ruling in rulings]
+    if not stage.reason:
+        return []
+    return [_reason(STAGE_WORDS[stage.stage], stage.outcome, stage.decided_by, stage.reason)]
 
 
 def _reason(name: str, outcome: str, decided_by: str | None, reason: str) -> Line:
