@@ -46,7 +46,10 @@ def leaks(passages: Iterable[Passage], facts: Sequence[AskedFact]) -> list[Leak]
         for fact in facts:
             if not any(occurs(entity, passage.text) for entity in fact.entities):
                 continue
-            answer = next((a for a in fact.answers if a not in fact.entities and occurs(a, passage.text)), None)
+            answer = next(
+                (a for a in fact.answers if not any(occurs(a, e) for e in fact.entities) and occurs(a, passage.text)),
+                None,
+            )
             if answer is not None:
                 found.append(Leak(doc_id=passage.doc_id, hop=fact.hop, answer=answer))
     return found

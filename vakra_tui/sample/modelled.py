@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -69,7 +70,30 @@ def _region(wavelength_nm: float) -> str:
     return "infrared"
 
 
+DAYS_BETWEEN, DAYS = 10, 160
+
+
+def planet_distances(stated: Stated) -> Mapping[str, list[Row]]:
+    """The distance from the Earth to every other planet each tenth day: circular orbits in one plane, aligned at first."""
+    planets = [
+        (int(row[0]), float(row[5]), float(row[6]))
+        for row in stated["body"]
+        if row[2] == "planet" and row[1] != "Earth"
+    ]
+    earth_period, earth_distance = next((float(r[5]), float(r[6])) for r in stated["body"] if r[1] == "Earth")
+    rows: list[Row] = []
+    for body, period, distance in planets:
+        for index in range(DAYS):
+            day = index * DAYS_BETWEEN
+            angle = 2 * math.pi * day * (1 / period - 1 / earth_period)
+            squared = distance**2 + earth_distance**2 - 2 * distance * earth_distance * math.cos(angle)
+            side = "morning" if math.sin(angle) > 0 else "evening"
+            rows.append((len(rows) + 1, body, day, round(math.sqrt(squared), 4), side))
+    return {"modelled_distance": rows}
+
+
 MODELLED: Mapping[str, Callable[[Stated], Mapping[str, list[Row]]]] = {
     "elements": hydrogen_like_lines,
+    "missions": planet_distances,
     "waters": river_flows,
 }

@@ -26,7 +26,7 @@ TOPICS: Mapping[str, str] = {
 }
 """Domain -> topic group; the names that the policies of the sample use."""
 
-LOOKUPS: Mapping[str, int] = {"elements": 140, "missions": 40, "waters": 40}
+LOOKUPS: Mapping[str, int] = {"elements": 140, "missions": 60, "waters": 48}
 """Domain -> number of endpoints that the schema's own look-ups fill up to."""
 
 
@@ -40,7 +40,7 @@ def domains() -> tuple[str, ...]:
 
 
 def content_version() -> str:
-    """A digest of all source files and of the modules that write them out: the key of the built dataset in the cache."""
+    """A digest of all source files and of the modules that write them out: the built dataset's key in the cache."""
     digest = hashlib.sha256()
     for package in ("vakra_tui.sample", "toolenv.build"):
         for item in sorted(files(package).iterdir(), key=lambda entry: entry.name):
