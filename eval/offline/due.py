@@ -80,12 +80,19 @@ def _due(atom: Atom) -> Due:
     return Due(key=k, value=atom, kind="text", needle=re.sub(r"\*+", '"', needle))
 
 
+_TOKEN = re.compile(r"\w+")
+
+
 class DueIndex:
     """Due values, ready to be found in texts: a thousand of them in a long answer as well."""
 
     def __init__(self, due: Sequence[Due]) -> None:
         self.due = tuple(due)
-        self._texts = [d for d in self.due if d.kind == "text"]
+        self._order = {id(d): position for position, d in enumerate(self.due)}
+        self._texts: dict[str, list[Due]] = {}
+        for text in (d for d in self.due if d.kind == "text"):
+            first = _TOKEN.search(text.needle)
+            self._texts.setdefault(first.group() if first else "", []).append(text)
         self._words = [d for d in self.due if d.kind in ("sign", "yes_no", "null")]
         self._exact: dict[Key, Due] = {d.key: d for d in self.due if d.kind == "number"}
         self._ordered = sorted((d for d in self.due if isinstance(d.key, int | float)), key=_number_of)
@@ -96,8 +103,10 @@ class DueIndex:
         places = [
             Place(n.start, n.end, d) for n in (numbers(text) if found is None else found) for d in self.written(n)
         ]
-        for due in self._texts:
-            if due.needle in text:
+        # A text can only stand where its first word does, so most of the texts need not be looked for at all.
+        tokens = {"", *_TOKEN.findall(text)} if self._texts else set()
+        for token in tokens & self._texts.keys():
+            for due in self._texts[token]:
                 places.extend(Place(start, end, due) for start, end in text_places(due.needle, text))
         for due in self._words:
             places.extend(Place(start, end, due) for start, end in _word_places(due, text))
@@ -105,8 +114,8 @@ class DueIndex:
 
     def given(self, text: str) -> list[Due]:
         """The due values that stand in a text, in the order in which they are due."""
-        found = {id(place.due) for place in self.places(text)}
-        return [due for due in self.due if id(due) in found]
+        found = {id(place.due): place.due for place in self.places(text)}
+        return sorted(found.values(), key=lambda due: self._order[id(due)])
 
     def written(self, number: AnswerNumber) -> list[Due]:
         """The due numbers that a number writes; what writes one exactly is no rounding of another.

@@ -26,8 +26,12 @@ def rows_mixed(truth: Json, reading: Reading) -> bool:
     for separator in ("\n", ";"):
         pieces = reading.text.split(separator)
         if len(pieces) > 1:
-            held = {frozenset(_mark(d) for d in due.given(piece)) for piece in pieces}
-            if all(row in held or any(row <= piece for piece in held) for row in wanted):
+            holding: dict[tuple[str, Key], list[set[tuple[str, Key]]]] = {}
+            for piece in pieces:
+                marks = {_mark(d) for d in due.given(piece)}
+                for mark in marks:
+                    holding.setdefault(mark, []).append(marks)
+            if all(any(row <= marks for marks in holding.get(next(iter(row)), ())) for row in wanted):
                 return False
     return not _grouped(set(wanted), due.places(reading.text), len(varying))
 
