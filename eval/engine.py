@@ -20,6 +20,9 @@ from eval.resume import HumanKey, keys_of
 from eval.scored import Scored, slices_of, weight_of
 from toolenv.errors import DataError
 
+GRACE_SECONDS = 0.8
+"""How long units that are under way may still take when a batch is stopped."""
+
 
 @dataclass(frozen=True)
 class RunPlan:
@@ -109,6 +112,7 @@ class Engine:
         self._concurrency = max(1, concurrency)
         self._resume = resume
         self._on_done = on_done
+        self._stopping = False
 
     async def run(self, stop: asyncio.Event) -> bool:
         """Score everything; True when it was finished, False when ``stop`` was set before.
@@ -130,6 +134,10 @@ class Engine:
                 for task in finished & waiting:
                     waiting.discard(task)
                     task.result()
+            if waiting:
+                # What is about to be answered is answered, and paid for: it is worth a moment.
+                self._stopping = True
+                await asyncio.wait(waiting, timeout=GRACE_SECONDS)
             return not waiting
         finally:
             for task in (*workers, flusher, stopped):
@@ -147,6 +155,8 @@ class Engine:
 
     async def _work(self, jobs: Iterator[tuple[int, Unit]]) -> None:
         for run, unit in jobs:
+            if self._stopping:
+                return
             plan = self._runs[run]
             keys = keys_of(unit, plan.rulings)
             if self._resume and plan.results.resumed(unit, keys):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -40,6 +41,9 @@ def run(argv: Sequence[str]) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+    except Exception:  # noqa: BLE001 - exit code 1, the interpreter's own, means something else here
+        traceback.print_exc()
+        return 2
 
 
 def _main(argv: Sequence[str]) -> int:

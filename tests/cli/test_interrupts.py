@@ -1,0 +1,117 @@
+"""A batch that is interrupted or killed, and taken up again."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from slow_judge import SlowJudge
+from small_world import World, make_world
+
+INSTANCES = 20
+
+
+@pytest.fixture
+def judge() -> Iterator[SlowJudge]:
+    with SlowJudge(hold_after=12, waiting=2) as server:
+        yield server
+
+
+@pytest.fixture
+def started(world: World, judge: SlowJudge) -> subprocess.Popen[str]:
+    """A batch that has asked the judge as often as it answers, and now waits for it."""
+    process = subprocess.Popen(
+        command(world, judge),
+        cwd=world.root,
+        env=world.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert judge.held.wait(30), process.communicate()
+    return process
+
+
+def command(world: World, judge: SlowJudge, *more: str) -> list[str]:
+    judged = ["--judge", "openai", "--judge-model", "m", "--judge-base-url", judge.url, "--concurrency", "2"]
+    return world.command("--batch", world.data, "--run", world.run, *judged, "--out", "r.json", *more)
+
+
+def resume(world: World, judge: SlowJudge) -> bytes:
+    judge.release()
+    done = subprocess.run(
+        command(world, judge, "--resume", "--quiet"),
+        cwd=world.root,
+        env=world.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return (world.root / "r.json").read_bytes()
+
+
+def undisturbed(tmp_path: Path) -> bytes:
+    with SlowJudge() as judge:
+        world = make_world(tmp_path / "other" / "world")
+        report = resume(world, judge)
+        return report.replace(str(world.data).encode(), b"")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_keeps_what_is_finished(
+    number: signal.Signals, world: World, judge: SlowJudge, started: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    started.send_signal(number)
+    _, narration = started.communicate(timeout=30)
+    assert started.returncode == 130
+    assert "--resume" in narration
+    assert not (world.root / "r.json").exists()
+    answered = judge.answered
+    report = resume(world, judge)
+    assert report.replace(str(world.data).encode(), b"") == undisturbed(tmp_path)
+    assert judge.repeated == 0
+    assert judge.answered > answered
+
+
+def test_a_second_interrupt_ends_at_once(started: subprocess.Popen[str]) -> None:
+    started.send_signal(signal.SIGINT)
+    started.send_signal(signal.SIGTERM)
+    started.communicate(timeout=30)
+    assert started.returncode == 130
+
+
+def test_a_killed_batch_goes_on_where_it_was(
+    world: World, judge: SlowJudge, started: subprocess.Popen[str], tmp_path: Path
+) -> None:
+    started.kill()
+    started.communicate(timeout=30)
+    assert not (world.root / "r.json").exists()
+    report = resume(world, judge)
+    assert report.replace(str(world.data).encode(), b"") == undisturbed(tmp_path)
+    assert judge.repeated == 0
+    assert len(json.loads(report)["instances"]) == INSTANCES
+
+
+def test_an_interrupt_reaches_work_that_never_waits() -> None:
+    """Work inside one long call sees no cancellation; the program ends all the same, and in time."""
+    code = (
+        "import threading, sys\nfrom vakra_tui.cli.supervision import supervised\n"
+        "def work(stop):\n    print('started', flush=True)\n    threading.Event().wait()\n    return 0\n"
+        "raise SystemExit(supervised(work, last=lambda: print('kept', flush=True)))\n"
+    )
+    process = subprocess.Popen([World.command(None)[0], "-c", code], stdout=subprocess.PIPE, text=True)  # type: ignore[arg-type]
+    assert process.stdout is not None
+    assert process.stdout.readline() == "started\n"
+    begun = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    rest, _ = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert rest == "kept\n"
+    assert time.monotonic() - begun < 10
