@@ -12,7 +12,7 @@ from sqlalchemy import Connection, delete, select
 
 from sessions.store import codec, schema, spill, writing
 from sessions.store.base import BaseStore
-from sessions.store.errors import StoreBusy, StoreFull
+from sessions.store.errors import StoreUnwritable
 from sessions.store.records import ExecutedRecord
 from sessions.trajectory import Step
 from toolenv.model import Json
@@ -44,7 +44,7 @@ class BatchStore(BaseStore):
     ) -> None:
         """Results and the trajectories behind them, in one transaction; the same item replaces.
 
-        A write that the store refuses because it is busy or full is kept in a file beside it (``take_in``).
+        A write that the store refuses (busy, full, read-only) is kept in a file beside it (``take_in``).
         """
         now = time.time()
         clean = [(item, codec.redacted_bytes(body)) for item, body in rows]
@@ -105,13 +105,17 @@ class BatchStore(BaseStore):
         self.write(put)
 
     def _kept(self, refused: Mapping[str, Json], steps: Sequence[Step] = ()) -> Kept:
-        return Kept(self.path, refused, steps)
+        return Kept(self.path, refused, steps, inert=self.read_only)
 
 
 class Kept:
-    """Keeps a refused write in a file when the store is busy or full, and says so in the error."""
+    """Keeps a write that the store refused in a file, and says so in the error.
 
-    def __init__(self, path: Path | None, refused: Mapping[str, Json], steps: Sequence[Step]) -> None:
+    ``inert``: a store that was opened for reading only; everybody knew that it keeps nothing.
+    """
+
+    def __init__(self, path: Path | None, refused: Mapping[str, Json], steps: Sequence[Step], *, inert: bool) -> None:
+        self.inert = inert
         self.path = path
         self.refused = refused
         self.steps = steps
@@ -120,7 +124,7 @@ class Kept:
         pass
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if not isinstance(error, StoreBusy | StoreFull):
+        if self.inert or not isinstance(error, StoreUnwritable):
             return
         record = {**self.refused, "steps": msgspec.to_builtins(self.steps)} if self.steps else dict(self.refused)
         file = spill.spill(self.path, record)

@@ -14,15 +14,19 @@ BUSY_STATES = frozenset({"40001", "40P01", "55P03"})
 """PostgreSQL: serialization failure, deadlock, lock not available."""
 
 
-class StoreBusy(StoreError):
+class StoreUnwritable(StoreError):
+    """The store refuses a write now; what should have been written is worth keeping elsewhere."""
+
+
+class StoreBusy(StoreUnwritable):
     """Another process holds the store for longer than one waits."""
 
 
-class StoreReadOnly(StoreError):
+class StoreReadOnly(StoreUnwritable):
     """The store can be read but not written."""
 
 
-class StoreFull(StoreError):
+class StoreFull(StoreUnwritable):
     """There is no room for what should be written."""
 
 
@@ -66,7 +70,7 @@ def sentence_for(error: DBAPIError, name: str, waited_s: float, path: Path | Non
     if "malformed" in lowered or "not a database" in lowered:
         return StoreUnusable(f"The session store {name} is damaged ({first_line}); move it aside to begin anew.", path)
     if "disk i/o error" in lowered:
-        return StoreError(
+        return StoreUnwritable(
             f"The session store {name} cannot be read or written: the disk reports an error ({first_line})."
         )
     if "unable to open" in lowered:

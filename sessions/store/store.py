@@ -53,7 +53,7 @@ class Store(PersonStore, BatchStore):
     def append(self, session_id: int, branch: int, start: int, steps: Sequence[Step]) -> None:
         """Steps ``start`` ... (from 0, the shared prefix counted) of a branch; said again it changes nothing.
 
-        A write that the store refuses because it is busy or full is kept in a file beside it (``take_in``).
+        A write that the store refuses (busy, full, read-only) is kept in a file beside it (``take_in``).
         """
 
         def appended(connection: Connection) -> None:

@@ -1,0 +1,465 @@
+"""The store on every kind of database: what goes in comes out, said twice it changes nothing, secrets stay outside."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from counting import make_instance
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import event, text
+
+from sessions.branches import Branch, Cursor, Drift
+from sessions.breakpoints import Breakpoint
+from sessions.redaction import REDACTED, redact_text, register_secret
+from sessions.store import (
+    AsyncStore,
+    ExecutedRecord,
+    Flag,
+    Mark,
+    NewSession,
+    RequestRecord,
+    RunRecord,
+    SessionRef,
+    Store,
+    StoredVerdict,
+)
+from sessions.store.errors import BranchConflict
+from sessions.trajectory import Answer, CallTool, GiveUp, Message, Step, Trajectory
+from toolenv.errors import StoreError
+from toolenv.model import ToolCall, ToolResult
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[Store]:
+    store = Store.open(store_url)
+    yield store
+    store.close()
+
+
+def made(name: str, response: str = "ok", **arguments: Any) -> Step:
+    call = ToolCall(name=name, arguments=arguments)
+    return Step(actor="agent", decision=CallTool(call=call), result=ToolResult(text=response, duration_s=0.5))
+
+
+def begun(store: Store, *steps: Step, **new: Any) -> SessionRef:
+    session = store.create_session(NewSession(instance=make_instance(), **new))
+    store.append(session.id, 0, 0, steps)
+    return session
+
+
+def rows(store: Store, table: str) -> int:
+    return int(store.read(lambda connection: connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one()))
+
+
+STRANGE = (
+    made("odd", "NUL \0, lone \ud800, \U0001f600, \x1b[2J", value=math.inf, big=2**80, deep=[{"a": [None, True]}]),
+    Step(actor="human", decision=Message(role="assistant", text="words")),
+    Step(
+        actor="recording",
+        decision=CallTool(call=ToolCall(name="raw", arguments={}, raw_arguments="[1", id="c1", label="L")),
+        result=ToolResult(text="no", is_error=True, failed=True, error_kind="refused_arguments", notes=("S7",)),
+        executed_arguments={"a": 1},
+        opening=True,
+    ),
+    Step(actor="agent", decision=GiveUp(reason="tired")),
+    Step(actor="agent", decision=Answer(text="42")),
+)
+
+
+def test_steps_come_back_as_they_were(store: Store) -> None:
+    session = begun(store, *STRANGE)
+    loaded = store.load(session.key)
+    assert loaded.tree.steps(0) == STRANGE
+    assert loaded.tree.instance == make_instance()
+    assert loaded.summary.steps == len(STRANGE)
+
+
+@pytest.mark.parametrize("size", [4095, 4096, 4097, 5_000_000])
+def test_responses_of_any_size_come_back(store: Store, size: int) -> None:
+    step = made("big", "x" * size, argument="y" * size)
+    assert store.load(begun(store, step).key).tree.steps(0) == (step,)
+
+
+def test_a_large_content_is_stored_once(store: Store) -> None:
+    first = made("big", "same " * 10_000)
+    begun(store, first, made("other", "same " * 10_000))
+    before = rows(store, "payload")
+    begun(store, msgspec.structs.replace(first, actor="human"))
+    assert rows(store, "payload") == before == 2
+
+
+def test_the_same_append_twice_changes_nothing(store: Store) -> None:
+    session = begun(store, made("a"), made("b"))
+    for _ in range(2):
+        store.append(session.id, 0, 1, [made("b"), made("c")])
+    loaded = store.load(session.key)
+    assert loaded.tree.steps(0) == (made("a"), made("b"), made("c"))
+    assert loaded.summary.steps == 3
+    assert rows(store, "step") == 3
+
+
+def test_a_branch_that_somebody_else_went_on_with_is_a_conflict(store: Store) -> None:
+    session = begun(store, made("a"))
+    store.append(session.id, 0, 1, [made("b")])
+    with pytest.raises(BranchConflict, match="step 2 is a different one"):
+        store.append(session.id, 0, 1, [made("c"), made("d")])
+    assert store.load(session.key).tree.steps(0) == (made("a"), made("b"))
+
+
+def test_a_gap_is_refused(store: Store) -> None:
+    session = begun(store, made("a"))
+    with pytest.raises(StoreError, match="Step 2 of branch 0 is not in the session store"):
+        store.append(session.id, 0, 2, [made("c")])
+    with pytest.raises(StoreError, match="no branch 7"):
+        store.append(session.id, 7, 0, [made("c")])
+
+
+def test_branches_share_their_prefix(store: Store) -> None:
+    session = begun(store, made("a"), made("b"))
+    fork = Branch(number=1, name="fork", parent=0, fork_at=1, replayed=(Drift(outcome="drifted", difference="-1\n+2"),))
+    store.branch(session.id, msgspec.structs.replace(fork, steps=(made("c"),)))
+    store.branch(session.id, fork)
+    loaded = store.load(session.key)
+    assert loaded.tree.steps(1) == (made("a"), made("c"))
+    assert loaded.tree.branch(1).replayed == fork.replayed
+    assert loaded.summary.branches == 2
+    assert rows(store, "step") == 3
+
+
+def test_sessions_are_found_by_the_beginning_of_their_key(store: Store) -> None:
+    session = begun(store)
+    begun(store)
+    assert store.load(session.key[:7]).summary.id == session.id
+    for nonsense in ("", "zz", "%", "' OR 1=1 --", "ä"):
+        with pytest.raises(StoreError, match="session"):
+            store.load(nonsense)
+
+
+def test_the_list_is_paged_newest_first_and_batches_are_apart(store: Store) -> None:
+    made_here = [begun(store, title=f"s{n}") for n in range(7)]
+    store.put_results("scope", [("u", b"{}")], executed=[executed()])
+    seen: list[int] = []
+    before = None
+    while True:
+        page = store.sessions(limit=3, before=before)
+        seen += [item.id for item in page.items]
+        before = page.next
+        if before is None:
+            break
+    assert seen == [session.id for session in reversed(made_here)]
+    assert [item.kind for item in store.sessions("batch").items] == ["batch"]
+    store.append(made_here[0].id, 0, 0, [made("a")])
+    assert store.sessions(limit=1).items[0].id == made_here[0].id
+    assert len(store.sessions(uuid="u-1").items) == 7
+    assert store.sessions(uuid="u-2").items == ()
+
+
+def executed(answer: str = "done", side: Any = "prediction") -> ExecutedRecord:
+    steps = (made("get_team_wins", "48 wins", team="Boston"), Step(actor="recording", decision=Answer(text=answer)))
+    return ExecutedRecord(
+        instance=make_instance(), trajectory=Trajectory(instance=make_instance(), steps=steps), side=side, run="r1"
+    )
+
+
+def test_executed_sides_are_replaced_and_not_doubled(store: Store) -> None:
+    for answer in ("one", "two"):
+        store.put_results(
+            "scope", [("u-1", answer.encode())], executed=[executed(answer), executed(side="ground_truth")]
+        )
+    assert list(store.results("scope")) == [("u-1", b"two")]
+    items = store.sessions("batch").items
+    assert sorted(item.title for item in items) == ["ground truth", "prediction"]
+    answers = {store.load(item.key).tree.trajectory(0).answer for item in items}
+    assert answers == {"two", "done"}
+    assert store.search("one", "batch") == ()
+
+
+def test_search_finds_what_steps_hold(store: Store) -> None:
+    session = begun(
+        store,
+        made("get_team_wins", '{"wins": 48, "note": "Año Nuevo, İstanbul 東京"}', team="Boston Bruins"),
+        made("big", "filler " * 100_000 + "needle_in_a_haystack"),
+        Step(actor="agent", decision=Answer(text="Forty-eight wins for O'Brien & Co; DROP TABLE step;")),
+    )
+    for query, positions in {
+        "boston": [0],
+        "get_team_wins": [0],
+        "team wins": [0],
+        '"bruins boston"': [],
+        '"boston bruins"': [0],
+        "wins": [2, 0],
+        "win": [2, 0],
+        "needle haystack": [1],
+        "needle_in_a_hay": [1],
+        "forty-eight": [2],
+        "nuevo": [0],
+        "東京": [0],
+        "drop table": [2],
+        "o'brien": [2],
+        "absent": [],
+        "": [],
+        "!!! ***": [],
+    }.items():
+        hits = store.search(query)
+        assert [hit.position for hit in hits] == positions, query
+        assert all(hit.session.key == session.key for hit in hits)
+    hit = store.search("haystack")[0]
+    assert "needle_in_a_haystack" in hit.excerpt and len(hit.excerpt) < 200
+    assert (hit.kind, hit.tool, hit.actor) == ("call", "big", "agent")
+    assert store.search("boston", "batch") == ()
+
+
+@pytest.mark.parametrize(
+    "query",
+    ['"', "'", "a AND", "NOT a", "a:b", "words : a", "a* b*", "(", "{a b}: c", "a NEAR b", "\\", "%", "a & !b", ":*"],
+)
+def test_no_query_is_a_language(store: Store, query: str) -> None:
+    begun(store, made("a", "b"))
+    store.search(query)
+
+
+def test_hits_are_paged(store: Store) -> None:
+    begun(store, *[made("read", f"row {n}") for n in range(10)])
+    first = store.search("row", limit=4)
+    rest = store.search("row", limit=100, before=first[-1].id)
+    assert [hit.position for hit in (*first, *rest)] == list(range(9, -1, -1))
+
+
+def test_a_deleted_session_is_gone_everywhere(store: Store) -> None:
+    gone = begun(store, made("a", "unique words here " * 1000))
+    kept = begun(store, made("a", "other words"))
+    store.put_note(gone.id, "look")
+    assert store.delete(gone.id)
+    assert not store.delete(gone.id)
+    assert store.search("unique") == ()
+    assert [hit.session.id for hit in store.search("words")] == [kept.id]
+    assert rows(store, "note") == 0 and rows(store, "payload") == 1
+    assert store.check() == []
+
+
+def test_what_a_person_keeps(store: Store) -> None:
+    session = begun(store, made("a"), dataset="sha256:d")
+    note = store.put_note(session.id, "is this right?", 0, 0)
+    dropped = store.put_note(session.id, "no")
+    store.drop_note(dropped)
+    store.put_mark(session.id, Mark(name="m", place=Cursor(branch=0, at=0)))
+    store.put_mark(session.id, Mark(name="m", place=Cursor(branch=0, at=1)))
+    verdict = StoredVerdict(branch=0, steps=1, profile="paper", judge="offline", passed=False, body={"x": [1]})
+    store.put_verdict(session.id, verdict)
+    store.place(session.id, Cursor(branch=0, at=1), 0)
+    loaded = store.load(session.key)
+    assert [(each.id, each.text, each.branch, each.position) for each in loaded.notes] == [
+        (note, "is this right?", 0, 0)
+    ]
+    assert loaded.marks == (Mark(name="m", place=Cursor(branch=0, at=1)),)
+    assert msgspec.structs.replace(loaded.verdicts[0], created_at=0.0) == verdict
+    assert (loaded.summary.passed, loaded.cursor, loaded.tree.promoted) == (False, Cursor(branch=0, at=1), 0)
+
+    store.put_flag(Flag(dataset="sha256:d", uuid="u-1", kind="ground truth wrong", text="no"))
+    store.put_flag(Flag(dataset="sha256:d", uuid="u-1", kind="ground truth wrong", text="yes"))
+    store.put_flag(Flag(dataset="sha256:e", uuid="u-1", kind="ambiguous"))
+    assert [flag.text for flag in store.flags("sha256:d")] == ["yes"]
+    store.drop_flag("sha256:d", "u-1", "ground truth wrong")
+    assert [flag.kind for flag in store.flags()] == ["ambiguous"]
+
+    assert [each.session_id for each in store.touched("sha256:d")] == [session.id]
+    store.touch("sha256:d", "u-9")
+    assert [each.uuid for each in store.touched("sha256:d")] == ["u-9", "u-1"]
+
+    run = RunRecord(fingerprint="sha256:r", name="r1", path="/runs/r1", detail={"model": "m"})
+    store.put_run(run)
+    store.put_run(run)
+    assert [(each.name, each.detail) for each in store.runs()] == [("r1", {"model": "m"})]
+
+    breakpoints = (Breakpoint(kind="error"), Breakpoint(kind="filter", value="~err", enabled=False))
+    store.put_breakpoints((Breakpoint(kind="slow", value="1"),))
+    store.put_breakpoints(breakpoints)
+    assert store.breakpoints() == breakpoints
+
+    request = RequestRecord(kind="agent", model="m", request={"messages": []}, response={"a": 1}, usage={"total": 3})
+    store.put_request(session.id, request)
+    assert [msgspec.structs.replace(each, created_at=0.0) for each in store.requests(session.id)] == [request]
+
+
+def test_results_rulings_and_what_a_person_ruled(store: Store) -> None:
+    store.put_results("one", [(f"u{n:04}", b'{"n": %d}' % n) for n in range(1200)])
+    store.put_results("one", [("u0000", b'{"n": "again"}')])
+    store.put_results("two", [("u0000", b"{}")])
+    found = dict(store.results("one"))
+    assert len(found) == 1200 and found["u0000"] == b'{"n": "again"}'
+    store.forget_results("one")
+    assert list(store.results("one")) == [] and list(store.results("two")) == [("u0000", b"{}")]
+
+    assert store.ruling("k") is None
+    store.put_ruling("k", b'{"ruling": "pass"}')
+    store.put_ruling("k", b'{"ruling": "fail"}')
+    assert store.ruling("k") == b'{"ruling": "fail"}'
+
+    store.put_human_ruling("d", "r", "u", "grounded", {"outcome": "pass"})
+    store.put_human_ruling("d", "r", "u", "consistent", {"outcome": "fail"})
+    store.put_human_ruling("d", "r", "u", "consistent", None)
+    assert store.human_rulings("d", "r") == {("u", "grounded"): {"outcome": "pass"}}
+    assert store.human_rulings("d", "other") == {}
+
+
+SECRET = "vk-test-0123456789-abcdef"
+SECRETIVE = (
+    f"Authorization: Bearer {SECRET}\n",
+    f'{{"authorization": "Basic {SECRET}"}}',
+    f"https://person:{SECRET}@example.org/v1",
+    f"https://example.org/v1?api_key={SECRET}&x=1",
+    f"the key is {SECRET}",
+    f"api_key = '{SECRET}'",
+)
+
+
+def test_secrets_are_written_nowhere(
+    store: Store, store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VAKRA_TUI_JUDGE_API_KEY", SECRET)
+    text_ = "\n".join(SECRETIVE)
+    session = begun(
+        store,
+        made("call", text_ + "x" * 5000, header=text_),
+        Step(actor="human", decision=Answer(text=text_)),
+        title=text_,
+        dataset_path=text_,
+        run=text_,
+        environment=text_,
+    )
+    store.put_note(session.id, text_)
+    store.put_request(session.id, RequestRecord(kind="judge", model=text_, request={"headers": text_}, error=text_))
+    store.put_results("scope", [("u", text_.encode())])
+    store.put_ruling("k", text_.encode())
+    store.put_run(RunRecord(fingerprint="f", name=text_, path=text_, detail={"url": text_}))
+    store.put_flag(Flag(dataset="d", uuid="u", kind="k", text=text_))
+    store.put_human_ruling("d", "r", "u", "g", {"reason": text_})
+    store.put_verdict(
+        session.id, StoredVerdict(branch=0, steps=2, profile="p", judge=text_, passed=None, body={"t": text_})
+    )
+    loaded = store.load(session.key)
+    for step in loaded.tree.steps(0):
+        assert SECRET not in repr(step)
+    assert (
+        SECRET not in repr(loaded)
+        and SECRET not in repr(store.requests(session.id))
+        and SECRET not in repr(store.runs())
+    )
+    assert SECRET not in repr(list(store.results("scope"))) and SECRET not in repr(store.human_rulings("d", "r"))
+    assert store.search("0123456789") == ()
+    if store_url.startswith("sqlite"):
+        store.close()
+        for file in tmp_path.iterdir():
+            assert SECRET.encode() not in file.read_bytes()
+
+
+@pytest.mark.parametrize("secretive", SECRETIVE)
+def test_secrets_are_known_by_their_form_too(secretive: str) -> None:
+    if secretive.startswith("the key"):
+        register_secret(SECRET + "-registered")
+        secretive = f"the key is {SECRET}-registered"
+    assert SECRET not in redact_text(secretive)
+    assert REDACTED in redact_text(secretive)
+    assert redact_text(redact_text(secretive)) == redact_text(secretive)
+
+
+@pytest.mark.parametrize(
+    "harmless",
+    [
+        "Basic understanding of authorization: Parliament approved it.",
+        "The bearer certificates of 1923 were sold.",
+        "https://example.org/a@b?page=2&sort=key",
+        '{"key_name": "id", "api": "v1", "token_count": 12}',
+        "task-force skating, risk-averse, ask-me-anything-about-this",
+        "mail me at a@b.org: ok",
+    ],
+)
+def test_ordinary_text_stays(harmless: str) -> None:
+    assert redact_text(harmless) == harmless
+
+
+def test_opening_a_session_takes_the_same_number_of_statements(store: Store) -> None:
+    def counted(session: SessionRef) -> int:
+        statements: list[str] = []
+        engine = store._transactions.engine
+
+        def executed(*arguments: Any) -> None:
+            statements.append(arguments[2])
+
+        event.listen(engine, "before_cursor_execute", executed)
+        store.load(session.key)
+        event.remove(engine, "before_cursor_execute", executed)
+        return len(statements)
+
+    small = begun(store)
+    large = begun(store, *[made("big", f"{n} " * 3000) for n in range(50)])
+    for number in range(1, 10):
+        store.branch(large.id, Branch(number=number, name="f", parent=0, fork_at=number, steps=(made("x"),)))
+    assert counted(small) == counted(large)
+
+
+def test_many_threads_write_at_once(store: Store) -> None:
+    sessions = [begun(store) for _ in range(4)]
+    failures: list[BaseException] = []
+
+    def work(session: SessionRef) -> None:
+        try:
+            for position in range(15):
+                store.append(session.id, 0, position, [made("read", f"{session.id} {position}")])
+                store.sessions()
+        except StoreError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(session,)) for session in sessions]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert [len(store.load(session.key).tree.steps(0)) for session in sessions] == [15] * 4
+
+
+async def test_the_event_loop_has_its_own_door(store_url: str) -> None:
+    store = await AsyncStore.open(store_url)
+    session = await store.create_session(NewSession(instance=make_instance()))
+    await store.sink(session.id, 0).append(0, [made("a")])
+    assert (await store.load(session.key)).tree.steps(0) == (made("a"),)
+    assert [hit.position for hit in await store.search("ok")] == [0]
+    assert len((await store.sessions()).items) == 1
+    assert not store.read_only and store.name
+    await store.close()
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(
+        st.tuples(st.text(max_size=10), st.dictionaries(st.text(max_size=5), json_values, max_size=3), st.text()),
+        max_size=4,
+    )
+)
+def test_any_step_comes_back(store: Store, calls: list[tuple[str, dict[str, Any], str]]) -> None:
+    steps = tuple(
+        Step(
+            actor="agent",
+            decision=CallTool(call=ToolCall(name=name, arguments=arguments)),
+            result=ToolResult(text=response),
+        )
+        for name, arguments, response in calls
+    )
+    session = begun(store, *steps)
+    assert store.load(session.key).tree.steps(0) == steps
+    assert store.delete(session.id)

@@ -1,0 +1,447 @@
+"""SQLite files as they are found: old, of the future, foreign, damaged, locked, read-only, on a full disk."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from counting import make_instance
+from killing import kill_often
+
+from sessions.store import NewSession, Store, set_aside
+from sessions.store.errors import StoreBusy, StoreFull, StoreReadOnly, StoreUnusable, StoreUnwritable
+from sessions.store.schema import FORMAT
+from sessions.trajectory import Answer, Message, Step
+from toolenv.errors import StoreError
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+STEP = Step(actor="human", decision=Answer(text="42"))
+
+
+def child(code: str, *arguments: str) -> subprocess.Popen[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), str(ROOT)]), "HOME": "/nonexistent"}
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        stdin=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+
+
+def unversioned(path: Path) -> Path:
+    """A store as format 0 wrote it."""
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE sessions(id INTEGER PRIMARY KEY, title TEXT)")
+        connection.execute("CREATE TABLE messages(id INTEGER PRIMARY KEY, session_id INTEGER, body TEXT)")
+        connection.execute("INSERT INTO sessions VALUES(1, 'first run'), (2, NULL)")
+        connection.execute("INSERT INTO messages VALUES(1, 1, 'hello'), (2, 1, 'again')")
+    return path
+
+
+def begun(path: Path, steps: int = 1) -> tuple[Store, int, str]:
+    store = Store.open(str(path))
+    session = store.create_session(NewSession(instance=make_instance(), title="mine"))
+    store.append(session.id, 0, 0, [Step(actor="human", decision=Message(role="user", text="x"))] * steps)
+    return store, session.id, session.key
+
+
+# Versions.
+
+
+def test_an_old_store_is_backed_up_and_migrated_once(tmp_path: Path) -> None:
+    path = unversioned(tmp_path / "old.sqlite")
+    for _ in range(2):
+        with contextlib.closing(Store.open(str(path))) as store:
+            titles = {item.title: item.key for item in store.sessions().items}
+            assert set(titles) == {"first run", ""}
+            steps = store.load(titles["first run"]).tree.steps(0)
+            assert [step.decision for step in steps] == [
+                Message(role="user", text="hello"),
+                Message(role="user", text="again"),
+            ]
+            assert store.check() == []
+    backups = list(tmp_path.glob("*.bak"))
+    assert [each.name for each in backups] == ["old.sqlite.format-0.bak"]
+    with contextlib.closing(sqlite3.connect(backups[0])) as connection:
+        assert connection.execute("SELECT body FROM messages").fetchall() == [("hello",), ("again",)]
+
+
+def test_a_migration_that_fails_leaves_the_old_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = unversioned(tmp_path / "old.sqlite")
+    from sessions.store import migrations
+
+    def fails(connection: object) -> int:
+        migrations.from_format_0(connection)  # type: ignore[arg-type]
+        raise StoreError("The disk went away.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "MIGRATIONS", {0: fails})
+        with pytest.raises(StoreError, match="went away"):
+            Store.open(str(path))
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM messages").fetchone() == (2,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (0,)
+    Store.open(str(path)).close()
+
+
+@pytest.mark.parametrize("log", [False, True], ids=["plain", "with a log"])
+@pytest.mark.parametrize("ours", [True, False], ids=["of ours", "without our mark"])
+def test_a_store_of_a_later_format_is_refused_and_untouched(tmp_path: Path, ours: bool, log: bool) -> None:
+    path = tmp_path / "future.sqlite"
+    if ours:
+        begun(path)[0].close()
+    connection = sqlite3.connect(path)
+    if log:
+        connection.execute("PRAGMA journal_mode = WAL")
+    connection.execute("CREATE TABLE IF NOT EXISTS sessions(id INTEGER PRIMARY KEY, title TEXT, brand_new TEXT)")
+    connection.execute("PRAGMA user_version = 9999")
+    connection.commit()
+    if not log:
+        connection.close()
+    before = path.read_bytes()
+    with pytest.raises(
+        StoreUnusable, match=rf"format 9999, and this vakra-tui reads formats up to {FORMAT}"
+    ) as refused:
+        Store.open(str(path))
+    assert refused.value.path == path
+    assert path.read_bytes() == before
+    connection.close()
+
+
+def test_down_and_up_again_works(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.sqlite"
+    store, _, key = begun(path)
+    store.close()
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {FORMAT + 1}")
+    with pytest.raises(StoreUnusable):
+        Store.open(str(path))
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA user_version = {FORMAT}")
+    with contextlib.closing(Store.open(str(path))) as store:
+        assert store.load(key).summary.title == "mine"
+
+
+# Files that are no store.
+
+
+def test_a_database_of_another_program_is_refused_and_untouched(tmp_path: Path) -> None:
+    path = tmp_path / "bookmarks.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE step(id INTEGER, url TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(StoreUnusable, match="of another program"):
+        Store.open(str(path))
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "content", [b"hello", b"SQLite format 3\0", b"SQLite format 3\0" + b"\xff" * 4096, b"\0" * 8192]
+)
+def test_a_file_that_is_no_database_is_refused_and_untouched(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "sessions.sqlite"
+    path.write_bytes(content)
+    with pytest.raises(StoreUnusable):
+        Store.open(str(path))
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_a_cut_store_is_refused_and_a_fresh_one_begins_with_consent(tmp_path: Path, share: float) -> None:
+    path = tmp_path / "sessions.sqlite"
+    begun(path, steps=50)[0].close()
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(len(whole) * share)])
+    with pytest.raises(StoreUnusable, match="damaged") as refused:
+        Store.open(str(path))
+    assert refused.value.path is not None
+    moved = set_aside(refused.value.path)
+    assert moved.read_bytes() == whole[: int(len(whole) * share)]
+    with contextlib.closing(Store.open(str(path))) as store:
+        assert store.sessions().items == ()
+
+
+def test_a_page_that_is_garbage_is_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.sqlite"
+    store, _, key = begun(path, steps=200)
+    store.close()
+    content = bytearray(path.read_bytes())
+    content[4096:] = b"\xab" * (len(content) - 4096)
+    path.write_bytes(bytes(content))
+    with pytest.raises(StoreError, match=r"sessions\.sqlite"), contextlib.closing(Store.open(str(path))) as store:
+        store.load(key)
+
+
+def test_an_empty_file_and_a_missing_folder_begin_a_store(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.sqlite"
+    empty.touch()
+    for path in (empty, tmp_path / "a" / "b" / "sessions.sqlite"):
+        begun(path)[0].close()
+
+
+@pytest.mark.parametrize(
+    ("url", "sentence"),
+    [
+        ("mysql://me:secret@host/db", "SQLite or PostgreSQL, not in 'mysql'"),
+        ("://", "cannot be read"),
+        ("postgresql://me:secret@127.0.0.1:1/db", "cannot|does not"),
+    ],
+)
+def test_an_address_that_leads_nowhere_is_a_sentence_without_its_password(url: str, sentence: str) -> None:
+    with pytest.raises(StoreError, match=sentence) as refused:
+        Store.open(url, wait_s=1)
+    assert "secret" not in str(refused.value)
+
+
+def test_a_folder_in_the_place_of_the_file(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match=tmp_path.name):
+        Store.open(str(tmp_path))
+
+
+# Two processes.
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[sqlite3.Connection]:
+    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+    connection.execute("BEGIN EXCLUSIVE")
+    try:
+        yield connection
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        connection.close()
+
+
+def test_a_short_lock_is_waited_for_and_told(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.sqlite"
+    store, session, key = begun(path)
+    told: list[float] = []
+    waiting = threading.Event()
+
+    def on_wait(waited: float) -> None:
+        told.append(waited)
+        waiting.set()
+
+    patient = Store.open(str(path), on_wait=on_wait)
+    with locked(path) as holder:
+        writer = threading.Thread(target=patient.append, args=(session, 0, 1, [STEP]))
+        writer.start()
+        assert waiting.wait(20)
+        assert store.load(key).summary.steps == 1, "reading goes on meanwhile"
+        holder.execute("ROLLBACK")
+        writer.join(20)
+    assert told and store.load(key).summary.steps == 2
+    patient.close()
+    store.close()
+
+
+def test_a_long_lock_is_a_sentence_and_the_step_is_kept_for_later(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.sqlite"
+    store, session, key = begun(path)
+    hasty = Store.open(str(path), wait_s=0.3)
+    with locked(path):
+        for _ in range(2):
+            with pytest.raises(StoreBusy, match=r"sessions\.sqlite is in use by another process") as refused:
+                hasty.append(session, 0, 1, [STEP])
+        with pytest.raises(StoreBusy):
+            hasty.put_results("scope", [("u", b"\xff{}")])
+        with pytest.raises(StoreBusy):
+            hasty.put_ruling("k", b"{}")
+    (file,) = hasty.unsaved()
+    assert str(file) in str(refused.value)
+    with file.open("ab") as torn:
+        torn.write(b'{"write": "append", "steps": [')
+    assert hasty.take_in(file) == 4
+    assert store.load(key).tree.steps(0)[1] == STEP
+    assert list(store.results("scope")) == [("u", b"\xff{}")] and store.ruling("k") == b"{}"
+    assert hasty.unsaved() == []
+    hasty.close()
+    store.close()
+
+
+OPENER = """
+import sys
+from counting import make_instance
+from sessions.store import NewSession, Store
+print("ready", flush=True)
+sys.stdin.readline()
+store = Store.open(sys.argv[1])
+session = store.create_session(NewSession(instance=make_instance()))
+from sessions.trajectory import Message, Step
+for n in range(20):
+    store.append(session.id, 0, n, [Step(actor="human", decision=Message(role="user", text=f"{session.id} {n}"))])
+print("done", flush=True)
+"""
+
+
+@pytest.mark.parametrize(("old", "openers"), [(False, 4), (True, 2)], ids=["fresh", "to be migrated"])
+def test_processes_open_first_and_write_at_once(tmp_path: Path, old: bool, openers: int) -> None:
+    path = tmp_path / "sessions.sqlite"
+    if old:
+        unversioned(path)
+    processes = [child(OPENER, str(path)) for _ in range(openers)]
+    for process in processes:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    assert [process.communicate()[0] for process in processes] == ["done\n"] * openers
+    with contextlib.closing(Store.open(str(path))) as store:
+        steps = [item.steps for item in store.sessions().items if not old or item.uuid == "u-1"]
+        assert steps == [20] * openers
+        assert store.check() == []
+
+
+def test_killed_writers_lose_nothing_that_was_shown(tmp_path: Path) -> None:
+    kill_often(tmp_path / "sessions.sqlite", 3, seed=int(time.time()))
+
+
+# Disks that refuse.
+
+
+def test_a_full_disk_is_a_sentence_and_reading_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.sqlite"
+    store, session, key = begun(path)
+    engine = store._transactions.engine
+    with engine.connect() as connection:
+        pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+        connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+    big = Step(actor="human", decision=Message(role="user", text=os.urandom(100_000).hex()))
+    with pytest.raises(StoreFull, match="disk is full"):
+        store.append(session, 0, 1, [big])
+    assert store.load(key).summary.steps == 1
+    (file,) = store.unsaved()
+    with engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA max_page_count = 1000000")
+    store.take_in(file)
+    assert store.load(key).tree.steps(0)[1] == big
+    store.close()
+
+
+LIMITED = """
+import resource, signal, sys, os
+from counting import make_instance
+from sessions.store import NewSession, Store
+from sessions.trajectory import Message, Step
+from toolenv.errors import StoreError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+store = Store.open(sys.argv[1])
+session = store.create_session(NewSession(instance=make_instance()))
+resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
+kept = 0
+for n in range(100):
+    try:
+        words = Message(role="user", text=os.urandom(20_000).hex())
+        store.append(session.id, 0, n, [Step(actor="human", decision=words)])
+    except StoreError as error:
+        print(error)
+        break
+    kept += 1
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+print(kept, len(store.load(session.key).tree.steps(0)))
+"""
+
+
+def test_a_disk_that_takes_no_more_is_a_sentence_and_keeps_what_it_took(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.sqlite"
+    process = child(LIMITED, str(path))
+    said = process.communicate()[0].splitlines()
+    assert process.returncode == 0, said
+    assert str(path) in said[0] and ("disk" in said[0])
+    kept, stored = said[1].split()
+    assert kept == stored != "0"
+    with contextlib.closing(Store.open(str(path))) as store:
+        assert store.check() == []
+
+
+UNPRIVILEGED = """
+import os, sys
+from counting import make_instance
+from sessions.store import NewSession, Store
+from toolenv.errors import StoreError
+warm = Store.open("sqlite://")
+warm.create_session(NewSession(instance=make_instance()))
+if os.geteuid() == 0:
+    os.setgroups([])
+    os.setgid(65534)
+    os.setuid(65534)
+try:
+    store = Store.open(sys.argv[1])
+except StoreError as error:
+    print("refused:", error)
+    raise SystemExit
+print("read only:", store.read_only, [item.title for item in store.sessions().items])
+try:
+    store.create_session(NewSession(instance=make_instance()))
+except StoreError as error:
+    print("refused:", error)
+"""
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that another user can reach."""
+    folder = Path(tempfile.mkdtemp(prefix="vakra-store-"))
+    folder.chmod(0o755)
+    yield folder
+    for each in (folder, *folder.rglob("*")):
+        each.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+def as_somebody_else(path: Path) -> list[str]:
+    """What a process without rights over the folder says."""
+    process = child(UNPRIVILEGED, str(path))
+    said = process.communicate()[0]
+    assert process.returncode == 0, said
+    return said.splitlines()
+
+
+def test_a_read_only_store_is_read_and_says_so(open_folder: Path) -> None:
+    path = open_folder / "sessions.sqlite"
+    begun(path)[0].close()
+    path.chmod(0o444)
+    open_folder.chmod(0o555)
+    first, second = as_somebody_else(path)
+    assert first == "read only: True ['mine']"
+    assert second == f"refused: The session store {path} cannot be written: it is read-only."
+
+
+def test_a_store_that_cannot_be_made_is_a_sentence(open_folder: Path) -> None:
+    open_folder.chmod(0o555)
+    (said,) = as_somebody_else(open_folder / "sessions.sqlite")
+    assert (
+        said == f"refused: The session store {open_folder / 'sessions.sqlite'} cannot be made: its folder is read-only."
+    )
+    (said,) = as_somebody_else(open_folder / "deeper" / "sessions.sqlite")
+    assert "none can be made" in said
+
+
+def test_a_store_opened_for_reading_refuses_writes_and_spills_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.sqlite"
+    store, session, key = begun(path)
+    reader = Store.open(str(path), read_only=True)
+    assert reader.read_only and reader.load(key).summary.steps == 1
+    with pytest.raises(StoreReadOnly):
+        reader.append(session, 0, 1, [STEP])
+    assert reader.unsaved() == []
+    reader.close()
+    store.close()
+    assert issubclass(StoreReadOnly, StoreUnwritable)
+    with pytest.raises(StoreReadOnly):
+        Store.open(str(tmp_path / "absent.sqlite"), read_only=True)
