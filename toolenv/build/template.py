@@ -79,7 +79,7 @@ class _TemplateMaker:
         )
 
     def _find_roles(self) -> dict[str, str]:
-        """The part that each alias plays: its table's name; of a table that stands twice, the key that is joined to it."""
+        """The part of each alias: its table's name; for a table that stands twice, the key that is joined to it."""
         exp = self._exp
         names = list(self._tables.values())
         roles = {alias.lower(): table for alias, table in self._tables.items()}

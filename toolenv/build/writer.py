@@ -18,6 +18,7 @@ from toolenv.build.endpoints import EndpointCatalogue
 from toolenv.build.lookups import lookup_questions
 from toolenv.build.plan import read_plan
 from toolenv.build.source import DocumentHop, DomainSource, NotBuildable, Question, SqlHop, Task, TaskTurn
+from toolenv.build.ties import refuse_tie
 from toolenv.build.truth import Rows, answer_of, gold_rows, run_chain, run_endpoint, run_retriever
 from toolenv.dashboards.definition import FORMAT, EndpointFile, dump_endpoints
 from toolenv.environment import ToolEnvironment, ToolSession
@@ -117,6 +118,7 @@ class _Domain:
         facts = []
         for hop in (h for turn in task.turns for h in turn.hops if isinstance(h, SqlHop)):
             rows = gold_rows(self._connection, hop.sql)
+            refuse_tie(self._connection, hop.sql)
             self._gold[id(hop)] = rows
             if task.capability == 1:
                 uuid = instance_uuid(self.source.name, task.key)

@@ -15,6 +15,11 @@ from toolenv.model import Json
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
+NOTE_HEADER = "x-vakra-tui-note"
+"""A response header that holds a note on the answer, for whoever shows it; the body is the endpoint's own."""
+
+NOT_UTF8 = "text that is not UTF-8 was read as Latin-1"
+
 _TYPES: Mapping[str, type] = {"string": str, "integer": int, "number": float}
 
 
@@ -78,14 +83,15 @@ def _handler(endpoint: Endpoint, database: ReadOnlyDatabase, offload: bool) -> C
         binds = {names[internal]: value for internal, value in arguments.items()}
         try:
             if offload:
-                columns, rows = await asyncio.to_thread(database.query, endpoint.sql, binds)
+                answer = await asyncio.to_thread(database.query, endpoint.sql, binds)
             else:
-                columns, rows = database.query(endpoint.sql, binds)
+                answer = database.query(endpoint.sql, binds)
         except StatementError as error:
             raise HTTPException(error.status, str(error)) from error
         except EnvironmentFailure as error:
             raise HTTPException(503, str(error)) from error
-        return JSONResponse(body(endpoint, columns, rows))
+        headers = {NOTE_HEADER: NOT_UTF8} if answer.latin1 else None
+        return JSONResponse(body(endpoint, answer.names, answer.rows), headers=headers)
 
     handler.__name__ = endpoint.operation_id
     handler.__doc__ = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 Application = Callable[
@@ -12,8 +12,16 @@ Application = Callable[
 ]
 
 
-async def request(app: Application, method: str, path: str, query: str = "", body: bytes = b"") -> tuple[int, bytes]:
-    """Status and body of the answer. ``path`` and ``query`` are percent-encoded, without host and ``?``."""
+class Reply(NamedTuple):
+    """Status, headers (names in lower case) and body of an answer."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+async def request(app: Application, method: str, path: str, query: str = "", body: bytes = b"") -> Reply:
+    """The answer to one request. ``path`` and ``query`` are percent-encoded, without host and ``?``."""
     scope: dict[str, Any] = {
         "type": "http",
         "asgi": {"version": "3.0", "spec_version": "2.3"},
@@ -30,6 +38,7 @@ async def request(app: Application, method: str, path: str, query: str = "", bod
         "state": {},
     }
     status = 500
+    headers: dict[str, str] = {}
     chunks: list[bytes] = []
 
     async def receive() -> MutableMapping[str, Any]:
@@ -39,8 +48,10 @@ async def request(app: Application, method: str, path: str, query: str = "", bod
         nonlocal status
         if message["type"] == "http.response.start":
             status = message["status"]
+            for name, value in message.get("headers", ()):
+                headers[name.decode("latin-1").lower()] = value.decode("latin-1")
         elif message["type"] == "http.response.body":
             chunks.append(message.get("body", b""))
 
     await app(scope, receive, send)
-    return status, b"".join(chunks)
+    return Reply(status, headers, b"".join(chunks))

@@ -9,6 +9,7 @@ import time
 from base64 import b64encode
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from toolenv.errors import EnvironmentFailure
 from toolenv.model import Json
@@ -33,6 +34,14 @@ class StatementError(Exception):
         self.status = status
 
 
+class Answer(NamedTuple):
+    """Column names and rows of one statement; ``latin1``: a TEXT cell was not UTF-8 (see ``decode_text``)."""
+
+    names: list[str]
+    rows: list[tuple[Json, ...]]
+    latin1: bool
+
+
 class ReadOnlyDatabase:
     """One shared read-only connection, opened at first use and closed when its last user has released it.
 
@@ -47,6 +56,7 @@ class ReadOnlyDatabase:
         self._connection: sqlite3.Connection | None = None
         self._users = 0
         self._ends_at = math.inf
+        self._latin1 = False
 
     def acquire(self) -> None:
         with self._lock:
@@ -59,8 +69,8 @@ class ReadOnlyDatabase:
                 self._connection.close()
                 self._connection = None
 
-    def query(self, sql: str, binds: Mapping[str, Json]) -> tuple[list[str], list[tuple[Json, ...]]]:
-        """Column names and rows of one SELECT; cells as JSON values (see ``cell``).
+    def query(self, sql: str, binds: Mapping[str, Json]) -> Answer:
+        """The answer of one SELECT; cells as JSON values (see ``cell``).
 
         Raises ``StatementError`` when a bind is out of range, the statement fails, takes too long or returns too much;
         ``EnvironmentFailure`` when the database cannot be opened.
@@ -75,11 +85,13 @@ class ReadOnlyDatabase:
         with self._lock:
             connection = self._opened()
             self._ends_at = time.monotonic() + self._deadline_s
+            self._latin1 = False
             try:
                 cursor = connection.execute(sql, binds)
                 rows = cursor.fetchmany(self._row_cap + 1)
                 names = [column[0] for column in cursor.description or ()]
                 cursor.close()
+                latin1 = self._latin1
             except sqlite3.OperationalError as error:
                 if time.monotonic() >= self._ends_at:
                     raise StatementError(f"the statement took longer than {self._deadline_s:g} s", 504) from error
@@ -90,14 +102,22 @@ class ReadOnlyDatabase:
                 self._ends_at = math.inf
         if len(rows) > self._row_cap:
             raise StatementError(f"the answer has more than {self._row_cap} rows; narrow the parameters", 413)
-        return names, [tuple(cell(value) for value in row) for row in rows]
+        return Answer(names, [tuple(cell(value) for value in row) for row in rows], latin1)
 
     def _opened(self) -> sqlite3.Connection:
         if self._connection is None:
             self._connection = open_read_only(self.path)
+            self._connection.text_factory = self._text
             self._connection.set_authorizer(_authorize)
             self._connection.set_progress_handler(self._overdue, _OPERATIONS_BETWEEN_CHECKS)
         return self._connection
+
+    def _text(self, raw: bytes) -> str:
+        try:
+            return raw.decode("utf-8")
+        except UnicodeDecodeError:
+            self._latin1 = True
+            return decode_text(raw)
 
     def _overdue(self) -> int:
         return int(time.monotonic() >= self._ends_at)

@@ -10,7 +10,7 @@ from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import quote, urlencode
 
-from toolenv.dashboards.application import application
+from toolenv.dashboards.application import NOTE_HEADER, application
 from toolenv.dashboards.asgi import request
 from toolenv.dashboards.database import ReadOnlyDatabase
 from toolenv.dashboards.definition import EndpointFile, load_endpoints
@@ -72,10 +72,11 @@ class DashboardTools:
             [(key, given[key]) for key in operation.query_parameters if key in given], errors="surrogatepass"
         )
         content = json.dumps(arguments.get("body")).encode() if operation.has_body else b""
-        status, raw = await request(self.app, operation.method, path, query, content)
+        status, headers, raw = await request(self.app, operation.method, path, query, content)
         answer = json.loads(raw) if raw else None
         if status < 400:
-            return ToolResult(text=json.dumps(answer, indent=2))
+            note = headers.get(NOTE_HEADER)
+            return ToolResult(text=json.dumps(answer, indent=2), notes=(note,) if note else ())
         detail = _detail(answer)
         if status == HTTPStatus.SERVICE_UNAVAILABLE:
             raise EnvironmentFailure(detail)

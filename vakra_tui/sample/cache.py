@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import stat
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -44,7 +45,15 @@ def _places() -> Iterator[Path]:
 
     yield Path(platformdirs.user_cache_dir("vakra-tui"))
     user = os.getuid() if hasattr(os, "getuid") else 0
-    yield Path(tempfile.gettempdir()) / f"vakra-tui-{user}"
+    shared = Path(tempfile.gettempdir()) / f"vakra-tui-{user}"
+    # Anybody may make a folder of this name: one that is not ours, or that others may write, is not used.
+    if not shared.exists() or _is_ours(shared, user):
+        yield shared
+
+
+def _is_ours(folder: Path, user: int) -> bool:
+    status = folder.lstat()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid in (user, 0) and not status.st_mode & 0o022
 
 
 def _build_into(place: Path, target: Path) -> Path:

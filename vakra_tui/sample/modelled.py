@@ -74,7 +74,7 @@ DAYS_BETWEEN, DAYS = 10, 160
 
 
 def planet_distances(stated: Stated) -> Mapping[str, list[Row]]:
-    """The distance from the Earth to every other planet each tenth day: circular orbits in one plane, aligned at first."""
+    """The Earth's distance from the other planets each tenth day: circular orbits in one plane, at first in line."""
     planets = [
         (int(row[0]), float(row[5]), float(row[6]))
         for row in stated["body"]
