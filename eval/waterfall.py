@@ -137,7 +137,7 @@ def _marks(truth: GroundTruthAnalysis, prediction: PredictionAnalysis, stages: l
         yield COERCED
     if truth.answer_beyond_peek:
         yield BEYOND_PEEK
-    if any("context_cut" in item for stage in stages for item in stage.evidence):
+    if any(CONTEXT_CUT in item for stage in stages for item in stage.evidence):
         yield CONTEXT_CUT
     if any(made.result is not None and made.result.notes for made in prediction.calls.calls):
         yield QUIRK

@@ -7,6 +7,7 @@ from eval.gates.tool_sequence import recovery_ruling
 from eval.model import Gate, Ruling
 from eval.offline.consistent import consistent_ruling
 from eval.offline.grounded import grounded_ruling
+from toolenv.policy import policy_of
 
 __all__ = ["OfflineJudge", "consistent_ruling", "grounded_ruling"]
 
@@ -23,12 +24,13 @@ class OfflineJudge:
         """The ruling, without waiting. Raises ValueError for a case without ground truth."""
         truth, prediction = analyses(case)
         questions = [turn.query for turn in case.instance.turns]
+        wording = policy_of(case.instance).refusal
         match gate:
             case "tool_sequence":
                 return recovery_ruling(truth, prediction)
             case "consistent":
-                return consistent_ruling(prediction.answer, truth.answer, questions)
+                return consistent_ruling(prediction.answer, truth.answer, questions, wording)
             case "grounded":
-                return grounded_ruling(prediction.answer, truth.answer, questions, prediction)
+                return grounded_ruling(prediction.answer, truth.answer, questions, prediction, wording)
             case _:
                 return Ruling(outcome="undecided", reason="no rule can tell whether this policy applies")

@@ -9,7 +9,7 @@ from eval.model import Evidence, Ruling
 from eval.offline.due import NO, SIGNS, YES, Due, DueIndex, Place, due_values, signs, yes_no_words
 from eval.offline.items import Enumeration, enumeration
 from eval.offline.numbers import AnswerNumber, numbers
-from eval.offline.reading import Reading, asserts_nothing, prepared, read_answer
+from eval.offline.reading import Reading, asserts_nothing, declines, prepared, read_answer
 from eval.offline.rows import rows_mixed
 from toolenv.model import Json
 from toolenv.policy import is_refusal
@@ -18,12 +18,16 @@ SHOWN = 5
 MIXED = "all values are there, but which belong together cannot be told"
 
 
-def consistent_ruling(answer: str, truth: Json, questions: Sequence[str]) -> Ruling:
-    """The ruling on an answer; ``truth`` is the ground-truth answer, ``questions`` the user's turns, the last last."""
-    reading = read_answer(answer, questions)
+def consistent_ruling(answer: str, truth: Json, questions: Sequence[str], wording: str | None = None) -> Ruling:
+    """The ruling on an answer.
+
+    ``truth`` is the ground-truth answer, ``questions`` are the user's turns, the last last, and ``wording`` is the
+    refusal that the policy asks for, if it does.
+    """
+    reading = read_answer(answer, questions, wording)
     if reading.is_empty:
         return _fail("the answer is empty")
-    if is_refusal(truth):
+    if declines(truth, wording):
         return _refusal_due(reading)
     due = due_values(truth)
     if not due:

@@ -7,10 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from eval.model import Evidence, Ruling
 from eval.offline.due import Due, DueIndex, due_values
-from eval.offline.reading import prepared, read_answer
+from eval.offline.reading import declines, prepared, read_answer
 from sessions.dataflow import PredictionAnalysis, ResponseFacts, tables
 from toolenv.model import Json
-from toolenv.policy import is_refusal
 from toolenv.values import Atom, keys_equal, occurs
 
 SHOWN = 5
@@ -18,19 +17,22 @@ LARGEST_DIFFERENCES = 60
 """Numbers of one response up to which their differences are looked at."""
 
 
-def grounded_ruling(answer: str, truth: Json, questions: Sequence[str], prediction: PredictionAnalysis) -> Ruling:
+def grounded_ruling(
+    answer: str, truth: Json, questions: Sequence[str], prediction: PredictionAnalysis, wording: str | None = None
+) -> Ruling:
     """The ruling on an answer: each due value that it gives must have been shown, or follow from one response.
 
-    ``questions`` are the user's turns. Values in rows that were never shown do not ground an answer.
+    ``questions`` are the user's turns, ``wording`` is the refusal that the policy asks for, if it does. Values in rows
+    that were never shown do not ground an answer.
     """
-    reading = read_answer(answer, questions)
+    reading = read_answer(answer, questions, wording)
     if reading.is_empty:
         return Ruling(outcome="undecided", reason="the answer is empty")
-    if is_refusal(answer) or (is_refusal(truth) and reading.refusal is not None):
-        return Ruling(outcome="pass", decided_by="offline", reason="a refusal claims nothing")
     every = DueIndex(due_values(truth))
     given = every.given(reading.text)
-    if is_refusal(truth) or not given:
+    if reading.refusal is not None and (declines(truth, wording) or not given):
+        return Ruling(outcome="pass", decided_by="offline", reason="a refusal claims nothing")
+    if declines(truth, wording) or not given:
         return Ruling(outcome="undecided", reason="the answer gives no value that could be looked for")
     if len(given) < len(every.due):
         return Ruling(outcome="undecided", reason="the answer says something that the rules cannot look for")

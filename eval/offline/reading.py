@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from eval.offline.numbers import AnswerNumber, numbers
-from toolenv.policy import refusal_phrase
-from toolenv.values import normal_text
+from toolenv.model import Json
+from toolenv.policy import is_refusal, refusal_phrase
+from toolenv.values import atoms, normal_text
 
 QUOTED_WORDS = 3
 """From how many words on a quoted piece of the question is set aside; a quoted name may be the answer itself."""
@@ -40,13 +41,14 @@ class Reading:
 
     ``text`` is normalised line by line (NFKC, blanks and case folded), bold marks and curly quotes made plain quotes,
     and pieces of the question set aside. ``payload`` is what is left of it after lead-in and farewell; ``bullets`` are
-    its bulleted lines without their bullet.
+    its bulleted lines without their bullet. ``wording`` is the prepared refusal that the policy asks for, if any.
     """
 
     raw: str
     text: str
     payload: str
     bullets: tuple[str, ...]
+    wording: str = ""
 
     @cached_property
     def numbers(self) -> list[AnswerNumber]:
@@ -54,6 +56,9 @@ class Reading:
 
     @cached_property
     def refusal(self) -> str | None:
+        """The words by which the answer declines, the policy's own wording included; None where it does not."""
+        if self.wording and self.wording in self.text:
+            return self.wording
         return refusal_phrase(self.text)
 
     @property
@@ -68,8 +73,16 @@ def prepared(text: str) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def read_answer(answer: str, questions: Sequence[str]) -> Reading:
-    """Read an answer; ``questions`` are the texts of the user's turns."""
+def declines(answer: Json, wording: str | None) -> bool:
+    """Whether an answer (a text, or a list or an object of one) declines, by known words or by the policy's own."""
+    if is_refusal(answer):
+        return True
+    values = list(atoms(answer)) if wording else []
+    return len(values) == 1 and isinstance(values[0], str) and prepared(wording or "") in prepared(values[0])
+
+
+def read_answer(answer: str, questions: Sequence[str], wording: str | None = None) -> Reading:
+    """Read an answer; ``questions`` are the texts of the user's turns, ``wording`` the policy's refusal."""
     lines = []
     bullets = []
     written = _without_table_heads(prepared(answer).split("\n"))
@@ -83,7 +96,7 @@ def read_answer(answer: str, questions: Sequence[str]) -> Reading:
     asides = [_BOLD.sub('"', prepared(question)) for question in questions]
     text = _set_aside("\n".join(lines), asides)
     kept = tuple(_set_aside(bullet, asides) for bullet in bullets)
-    return Reading(raw=answer, text=text, payload=payload_of(text), bullets=kept)
+    return Reading(raw=answer, text=text, payload=payload_of(text), bullets=kept, wording=prepared(wording or ""))
 
 
 _TABLE_RULE = re.compile(r"\|?[\s:|-]*-{2,}[\s:|-]*")
