@@ -7,9 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 from textual.pilot import Pilot
+from textual.widget import Widget
 
 from vakra_tui.app import VakraApp
 from vakra_tui.screens.debugger import DebuggerScreen
+from vakra_tui.widgets.line_view import LineView
 
 PATIENCE_S = 20.0
 
@@ -24,10 +26,23 @@ def shown(app: VakraApp) -> str:
     return "\n".join(rows(app))
 
 
+FRAMES = str.maketrans(dict.fromkeys("\u2502\u256d\u256e\u2570\u256f\u2500\u258f\u258e\u258c", " "))
+
+
+def pane(app: VakraApp, widget: Widget) -> str:
+    """What a widget shows, white space folded, so that wrapped sentences can be found."""
+    region = widget.region
+    strips = app.screen._compositor.render_strips()[region.y : region.bottom]
+    cut = [strip.crop(region.x, region.right) for strip in strips]
+    text = "\n".join("".join(segment.text for segment in strip) for strip in cut)
+    return " ".join(text.translate(FRAMES).split())
+
+
 def squeezed(app: VakraApp) -> str:
-    """The screen with all white space and frames folded, so that wrapped sentences can be found."""
-    text = "".join(" " if character in "\u2502\u256d\u256e\u2570\u256f\u2500\u258f\u258e" else character for character in shown(app))
-    return " ".join(text.split())
+    """The screen with white space and frames folded: first row by row, then pane by pane."""
+    whole = " ".join(shown(app).translate(FRAMES).split())
+    visible = [widget for widget in app.screen.query(LineView) if widget.display and widget.region.area]
+    return "\n".join([whole, *(pane(app, widget) for widget in visible)])
 
 
 async def until(pilot: Pilot[Any], holds: Callable[[], bool], what: str) -> None:

@@ -48,6 +48,7 @@ class LineView(ScrollView, can_focus=True):
     def show(self, source: LineSource, *, keep: bool = False) -> None:
         """Show other lines; ``keep`` leaves the scroll position where it is."""
         self._source = source
+        self._count = 0
         self._laid_out = -1
         self._measure()
         if not keep:
@@ -56,6 +57,7 @@ class LineView(ScrollView, can_focus=True):
 
     def reload(self) -> None:
         """The source changed its lines: measure it again, keep the position."""
+        self._count = 0
         self._laid_out = -1
         self._measure()
         self.refresh()

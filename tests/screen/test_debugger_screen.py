@@ -1,0 +1,335 @@
+"""The debugger by its keys: press them, read what a person would read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import screen_toy as toy
+from screen_reading import debugger, rows, shown, squeezed, until, until_settled, until_shown
+from textual.pilot import Pilot
+
+from sessions.store import Store
+from toolenv.model import GroundTruth, GroundTruthTurn, ToolCall, Turn
+from vakra_tui.app import VakraApp
+from vakra_tui.screens.instances import InstancesScreen
+
+WIDE = (160, 45)
+SMALL = (80, 24)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.open(f"sqlite:///{tmp_path / 'sessions.sqlite'}")
+
+
+@asynccontextmanager
+async def opened(wiring: toy.ToyWiring, size: tuple[int, int] = WIDE) -> AsyncIterator[tuple[VakraApp, Pilot[Any]]]:
+    """The application on a wiring, its debugger settled where one is opened at once."""
+    app = VakraApp(wiring)  # type: ignore[arg-type]
+    async with app.run_test(size=size, notifications=True) as pilot:
+        if wiring.instance is not None:
+            await until_settled(pilot)
+        else:
+            await until(pilot, lambda: app.opened and isinstance(app.screen, InstancesScreen), "the list")
+        yield app, pilot
+
+
+async def test_a_failed_prediction_opens_where_it_broke_with_everything_in_view(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, _):
+        text = squeezed(app)
+        assert "beer_factory / cap 4 / u-1" in text
+        assert "run gpt-oss-120b" in text
+        assert "Which brewer of the most reviewed root beer also sells in Denver?" in text
+        assert "turn 2 of 2" in text
+        assert "POLICY documents only for" in text
+        assert "API" in text
+        assert "one reference path" in text
+        assert "hop 1 API" in text
+        assert "recovered @1" in text
+        assert "hop 3 API" in text
+        assert "MISSING" in text
+        assert "needs: 'Denver', 'Biloxi'" in text
+        assert "WATERFALL" in text
+        assert "hop 3 (get_locations) needs 'Denver', 'Biloxi'" in text
+        assert "broke at: tool selection" in text
+        assert debugger(app).row is not None
+        assert debugger(app).row.tool == "get_city"  # type: ignore[union-attr]
+        assert "Error calling API: 422" in text
+
+
+async def test_stepping_moves_the_cursor_and_changes_no_history(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        await pilot.press("b", "b")
+        assert "step 1: get_top_brand" in squeezed(app)
+        assert '"3" ~> 3 as the schema says' in squeezed(app)
+        assert "the reference leaves it out" in squeezed(app)
+        await pilot.press("s")
+        assert "step 2: query_beer_factory" in squeezed(app)
+        assert "Dixie is brewed by Dixie Brewing in Denver." in squeezed(app)
+        await pilot.press("c")
+        assert "step 4: final answer" in squeezed(app)
+        await pilot.press("s")
+        await until_shown(pilot, "The end of the trajectory.")
+        await pilot.press("g")
+        await pilot.press("2", "enter")
+        await until_shown(pilot, "step 2: query_beer_factory")
+        assert debugger(app).scene.executed == 4  # type: ignore[union-attr]
+
+
+async def test_the_tabs_of_a_step(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        await pilot.press("b", "t")
+        assert "[response]" in squeezed(app)
+        assert "score 7.1" in squeezed(app)
+        await pilot.press("t")
+        assert '{"results": [{"id": "d1"' in squeezed(app)
+        await pilot.press("t", "t")
+        assert "[provenance]" in squeezed(app)
+        assert 'question = "Who brews Dixie?"' in squeezed(app)
+        await pilot.press("T")
+        assert "a recorded prediction holds its calls and its answer only" in squeezed(app)
+
+
+async def test_the_context_of_a_dialogue_unfolds(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        assert "Which root beer is reviewed most?" not in squeezed(app)
+        await pilot.press("h")
+        assert "turn 1 Which root beer is reviewed most?" in squeezed(app)
+        assert "answer Dixie" in squeezed(app)
+
+
+async def test_small_terminals_fold_the_panes(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store), SMALL) as (app, pilot):
+        assert "[steps] step ground truth" in squeezed(app)
+        assert "hop 1 API" not in squeezed(app)
+        await pilot.press("3")
+        assert "hop 1 API" in squeezed(app)
+        await pilot.press("2")
+        assert "Error calling API: 422" in squeezed(app)
+        assert "WATERFALL" in squeezed(app)
+        assert all(len(row) <= 80 for row in rows(app))
+        await pilot.resize_terminal(*WIDE)
+        await until_shown(pilot, "hop 1 API")
+
+
+async def test_a_call_by_hand_from_the_past_is_a_branch_and_evaluates(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        await pilot.press("b", "n")
+        await until_shown(pilot, "4 tools on offer")
+        await pilot.press(*"get_loc")
+        assert "get_locations" in squeezed(app)
+        await pilot.press("enter")
+        await until_shown(pilot, "Run as step")
+        await pilot.press(*"Dixie Brewing".replace(" ", "_").split("_")[0], "f2")
+        await until_shown(pilot, "scratch, no trace")
+        assert debugger(app).scene.executed == 4  # type: ignore[union-attr]
+        await pilot.press("f3")
+        await until_shown(pilot, "branch fork 2a")
+        await until_shown(pilot, "hop 3 API ✓ recovered @3")
+        assert debugger(app).scene.executed == 3  # type: ignore[union-attr]
+        await pilot.press("a", *"Denver", "enter")
+        await until_shown(pilot, "step 4: final answer")
+        await pilot.press("v")
+        await until_shown(pilot, "final response ✓ PASS")
+        await pilot.press("B")
+        await until_shown(pilot, "Branches of this session")
+        await pilot.press("home", "enter")
+        await until_shown(pilot, "get_city")
+        assert "⑂1" in shown(app)
+
+
+async def test_a_raw_line_runs_and_completes(store: Store) -> None:
+    wiring = toy.wiring(instance="u-1", store=store, runs=[])
+    async with opened(wiring) as (app, pilot):
+        await pilot.press("n")
+        await until_shown(pilot, "4 tools on offer")
+        await pilot.press(*"get_loc", "tab")
+        assert "get_locations " in squeezed(app)
+        await pilot.press("tab")
+        assert 'get_locations {"name": }' in squeezed(app)
+        await pilot.press(*'"x y"', "enter")
+        await until_shown(pilot, "step 1: get_locations")
+        assert wiring.environment.calls[-1] == ("get_locations", {"name": "x y"})
+
+
+async def test_refusals_are_told_while_typing(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store, runs=[])) as (app, pilot):
+        await pilot.press("n")
+        await until_shown(pilot, "4 tools on offer")
+        await pilot.press(*"get_loc", "enter")
+        await until_shown(pilot, "the schema accepts this")
+        await pilot.press("down", *"ten")
+        await until_shown(pilot, "'ten' is not of type 'integer'")
+        await pilot.press("down", "down")
+        await until_shown(pilot, "one of up, down")
+        assert '"order": "up"' in squeezed(app)
+
+
+async def test_the_wheel_goes_to_the_ground_truth_and_hints_come_one_at_a_time(store: Store) -> None:
+    wiring = toy.wiring(instance="u-1", store=store, runs=[])
+    async with opened(wiring) as (app, pilot):
+        assert "get_top_brand()" not in squeezed(app)
+        await pilot.press("o")
+        await until_shown(pilot, "get_top_brand()")
+        assert "get_locations(" not in squeezed(app)
+        await pilot.press("O")
+        await until_shown(pilot, "get_locations(")
+        await pilot.press("w")
+        await until_shown(pilot, "Who is at the wheel?")
+        await pilot.press("down", "enter")
+        await until_shown(pilot, "wheel: ground truth")
+        await pilot.press("s")
+        await until_shown(pilot, "step 1: get_top_brand")
+        await pilot.press("c")
+        await until_shown(pilot, "step 4: final answer")
+        await pilot.press("v")
+        await until_shown(pilot, "final response ✓ PASS")
+
+
+async def test_declining_and_exporting(store: Store, tmp_path: Path) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store, runs=[])) as (app, pilot):
+        await pilot.press("x")
+        await until_shown(pilot, "I'm unable to answer.")
+        await pilot.press("enter")
+        await until_shown(pilot, "step 1: final answer")
+        for kind in ("prediction", "reference"):
+            await pilot.press("E")
+            await until_shown(pilot, "Export this branch as")
+            await pilot.press(*(["enter"] if kind == "prediction" else ["down", "enter"]))
+            await until_shown(pilot, "Folder to write it to")
+            field = app.screen.query_one("#answer")
+            field.value = str(tmp_path / kind)  # type: ignore[attr-defined]
+            await pilot.press("enter")
+            await until(pilot, lambda kind=kind: any((tmp_path / kind).rglob("*.json")), "the file")  # type: ignore[misc]
+    (path,) = (tmp_path / "prediction").rglob("*.json")
+    (record,) = json.loads(path.read_text())
+    assert record["output"][0]["answer"] == "I'm unable to answer."
+    assert path.parent.name == "capability_4_multiturn"
+    (path,) = (tmp_path / "reference").rglob("*.json")
+    assert json.loads(path.read_text())[0]["output"][-1]["answer"] == "I'm unable to answer."
+
+
+async def test_every_step_that_was_shown_comes_back(store: Store) -> None:
+    first = toy.wiring(instance="u-1", store=store, runs=[])
+    async with opened(first) as (_, pilot):
+        await pilot.press("n")
+        await until_shown(pilot, "4 tools on offer")
+        await pilot.press(*"get_top_brand {}", "enter")
+        await until_shown(pilot, "step 1: get_top_brand")
+        # The application ends here without a word to the store, as a killed one would.
+        path = store.path
+    assert path is not None
+    again = toy.wiring(instance="u-1", store=Store.open(f"sqlite:///{path}"), runs=[])
+    async with opened(again) as (app, _):
+        assert "step 1: get_top_brand" in squeezed(app)
+        assert "wheel: human" in squeezed(app)
+
+
+async def test_a_flag_is_kept_with_its_note(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        await pilot.press("f", *"wrong city", "enter")
+        await until_shown(pilot, "ground truth flagged")
+        assert [flag.text for flag in store.flags()] == ["wrong city"]
+        del app
+    again = toy.wiring(instance="u-1", store=Store.open(f"sqlite:///{store.path}"))
+    async with opened(again) as (app, pilot):
+        await until_shown(pilot, "ground truth flagged")
+
+
+async def test_an_instance_without_ground_truth_says_so_everywhere(store: Store) -> None:
+    wiring = toy.wiring(instance="u-1", store=store, instances=[toy.instance(ground_truth=None)])
+    async with opened(wiring) as (app, pilot):
+        text = squeezed(app)
+        assert "no ground truth: not scored" in text
+        assert "No ground truth in this dataset." in text
+        assert "get_city" in text
+        await pilot.press("o")
+        await until_shown(pilot, "nothing to hint at")
+        await pilot.press("enter")
+
+
+async def test_a_reference_that_fails_is_a_visible_state(store: Store) -> None:
+    calls = (ToolCall(name="get_city", arguments={"name": "Denver"}),)
+    wiring = toy.wiring(instance="u-1", store=store, instances=[toy.instance(calls=calls)])
+    async with opened(wiring) as (app, _):
+        text = squeezed(app)
+        assert "THE REFERENCE ITSELF FAILS" in text
+        assert "get_city: Error calling API: 422" in text
+        assert "unscored: ground truth failed" in text
+
+
+async def test_a_reference_without_calls_is_vacuous(store: Store) -> None:
+    wiring = toy.wiring(instance="u-1", store=store, instances=[toy.instance(calls=())])
+    async with opened(wiring) as (app, _):
+        assert "The reference path has no calls." in squeezed(app)
+
+
+async def test_an_instance_without_prediction_shows_its_ground_truth(store: Store) -> None:
+    wiring = toy.wiring(instance="u-1", store=store, runs=[toy.ToyRun("empty", [])])
+    async with opened(wiring) as (app, _):
+        text = squeezed(app)
+        assert "no prediction: ground truth only" in text
+        assert "hop 1 API" in text
+        assert "get_locations(" in text
+
+
+async def test_a_prediction_for_no_instance_opens_with_its_own_query(store: Store) -> None:
+    extra = toy.prediction(uuid="x-9", query="A query of its own?")
+    wiring = toy.wiring(store=store, runs=[toy.ToyRun("r", [toy.prediction(), extra])])
+    async with opened(wiring) as (app, pilot):
+        await until_shown(pilot, "A query of its own?")
+        assert "1 extra" in squeezed(app)
+        await pilot.press("end", "enter")
+        await until_settled(pilot)
+        text = squeezed(app)
+        assert "no such instance in the dataset: not scored" in text
+        assert "A query of its own?" in text
+        assert "get_top_brand" in text
+
+
+async def test_a_response_that_differs_from_the_file_is_shown_beside(store: Store) -> None:
+    told = toy.prediction(responses=('{"brand": "Other"}', toy.ANSWERS["query_beer_factory"], "Error calling API: 422"))
+    wiring = toy.wiring(instance="u-1", store=store, runs=[toy.ToyRun("r", [told])])
+    async with opened(wiring) as (app, pilot):
+        await pilot.press("b", "b")
+        assert "the file holds another response" in squeezed(app)
+        await pilot.press("t")
+        text = squeezed(app)
+        assert "in the file (shown, never trusted)" in text
+        assert '"Other"' in text
+        assert '"Dixie"' in text
+        await pilot.press("s")
+        assert "the file holds another response" not in squeezed(app)
+
+
+async def test_turns_of_other_kinds_do_not_break_the_header(store: Store) -> None:
+    odd = toy.instance(
+        turns=(Turn(turn_id=3, query=""),),
+        policy="",
+        ground_truth=GroundTruth(turns=(GroundTruthTurn(turn_id=3, query="", answer=None, calls=()),)),
+    )
+    async with opened(toy.wiring(instance="u-1", store=store, instances=[odd])) as (app, _):
+        assert "no query" in squeezed(app)
+        assert "POLICY" not in squeezed(app)
+
+
+async def test_help_lists_the_keys_and_closes(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        await pilot.press("question_mark")
+        await until_shown(pilot, "one step forth")
+        await pilot.press("escape")
+        assert "one step forth" not in squeezed(app)
+        await pilot.press("f1")
+        await until_shown(pilot, "one step forth")
+
+
+async def test_the_palette_offers_what_the_keys_do(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        await pilot.press("ctrl+p")
+        await pilot.press(*"evaluate")
+        await until_shown(pilot, "Evaluate")
