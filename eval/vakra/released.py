@@ -65,7 +65,7 @@ class _FileJudge:
 
 
 async def compare_results(material: Path) -> list[Comparison]:
-    """Compare with every file of ``data/released_results``, and its judge with the recorded rulings of ``data/runs``."""
+    """Compare with every file of ``data/released_results``, and its judge with the rulings of ``data/runs``."""
     from toolenv.dataset import Dataset
     from toolenv.native import NativeEnvironment
     from toolenv.recorded import RecordedEnvironment
