@@ -211,11 +211,14 @@ class Timeline:
     async def fork(self, at: int | None = None, name: str = "") -> int:
         """Open a branch after the first ``at`` steps (the cursor's) and look at its tip; gives its number.
 
+        Nothing can follow a final answer, so a fork behind one opens before it.
         Its session is a copy where that is cheap, else a replay whose marks are the branch's ``replayed``. Raises
         ``EnvironmentFailure``, nothing changed, when it cannot be brought there.
         """
         at = self.cursor.at if at is None else at
         parent = self.cursor.branch
+        if at > 0 and self.tree.trajectory(parent, at).finished:
+            at -= 1
         found = await self.live.at(self.tree, parent, at)
         self.tree, number = self.tree.forked(parent, at, name, found.drifts)
         self._steppers[number] = self._made_stepper(number, found.session, found.tables)

@@ -253,3 +253,11 @@ async def test_a_call_without_an_answer_is_a_step_that_says_so(name: str, kind: 
     assert result is not None and result.failed and result.error_kind == kind
     assert timeline.finished
     await timeline.close()
+
+
+async def test_a_fork_behind_the_answer_opens_before_it() -> None:
+    timeline = Timeline(make_instance(), CountingEnvironment(), recording(*THREE))
+    await timeline.run()
+    await timeline.decide(Answer(text="something else"))
+    assert (timeline.branch.fork_at, timeline.trajectory.answer) == (3, "something else")
+    assert timeline.tree.trajectory(0).answer == "done"
