@@ -351,7 +351,7 @@ async def measure(folder: Folder, report: Report, repeat: int, calls: int) -> No
     from mcp import Client, StdioServerParameters
 
     from toolenv.dashboards.database import open_read_only
-    from toolenv.native.loading import plan_of
+    from toolenv.native.queries import plan_of
 
     with tempfile.TemporaryDirectory() as scratch:
         plans = {}

@@ -175,6 +175,23 @@ def infer(series: Series, pandas2: bool) -> tuple[str, Series]:
     return column.inferred(pandas2) if rows is None else _inferred_object(series, pandas2)
 
 
+def opened(series: Series, pandas2: bool) -> tuple[str, Series]:
+    """``infer`` for a column as a universe opens it: no rows, or NULL alone, print ``object`` and hold None."""
+    column, rows = series
+    count = len(series)
+    if count == 0:
+        return "object", Series(Column([], "object", digest(b"nothing"), nulls=True), None)
+    if column.kind in ("text", "float") and column.nulls and all(map(null, series.iterate())):
+        return "object", Series(
+            Column([None] * count, "object", digest(b"nulls", str(count).encode()), nulls=True), None
+        )
+    if column.kind == "object" and rows is not None:
+        name, whole = column.inferred(pandas2)
+        if name == "float64" and set(map(type, series.iterate())) not in ({int}, {_NONE}):
+            return name, Series(whole.column, rows)
+    return infer(series, pandas2)
+
+
 def column_of(cells: list[Any], key: bytes, pandas2: bool) -> tuple[str, Column]:
     """The column that a fresh list of cells becomes, and its type name (``float64`` where it is empty)."""
     name, series = infer(Series(Column(cells, "object", key, nulls=True), None), pandas2)

@@ -1,50 +1,27 @@
-"""Loading a tool universe: one read-only SQLite query, and the tables that sessions share.
+"""Tool universes as tables that sessions share.
 
-The query is the released one (contract, section 1.1): columns of every alias in the mapping's order, the first alias in
-FROM, inner joins in the order of the conditions. Row order is SQLite's plan order.
+A stored table is read once, whatever universes use it. A universe is then a set of index vectors into stored tables:
+the join runs in SQLite and gives row numbers, in the order of the released query. Where that cannot be (views, tables
+without rowid, another query plan) or would read far more than the join gives, the query's cells are read themselves.
 """
 
 from __future__ import annotations
 
 import sqlite3
 import threading
-import time
-from collections.abc import Callable
-from contextlib import closing
+from array import array
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from toolenv.dashboards.database import decode_text, open_read_only
 from toolenv.errors import EnvironmentFailure
 from toolenv.model import Universe
-from toolenv.native.columns import Column, Series, column_of, digest
+from toolenv.native.columns import NULL_TEXT, Column, Rows, Series, column_of, digest, opened
+from toolenv.native.queries import Plan, UniverseError, plan_of, quoted, stored_sql
+from toolenv.native.reading import Reader, reading
 from toolenv.native.tables import Budget, Frame, Table
 
-DEADLINE_S = 60.0
-"""Seconds that loading one universe may take."""
-
-CELL_CAP = 30_000_000
-"""Cells (rows times columns) that one universe may have."""
-
-_OPERATIONS_BETWEEN_CHECKS = 50_000
-_ROWS_AT_ONCE = 1000
-"""Few enough for row tuples to die young: the garbage collector would otherwise walk all of them again and again."""
-
-
-class UniverseError(Exception):
-    """A universe that cannot be loaded from its database: a missing table or column. The message is a sentence."""
-
-
-class Plan(NamedTuple):
-    """The query of a universe. ``names`` are the table's columns; ``picks`` the query's column behind each.
-
-    ``notes`` say which declared joins the release does otherwise (S11).
-    """
-
-    sql: str
-    names: tuple[str, ...]
-    picks: tuple[int, ...]
-    notes: tuple[str, ...]
+_FEW_CELLS = 200_000
+"""Stored tables of this many cells are read whole without a thought."""
 
 
 class Loaded(NamedTuple):
@@ -54,88 +31,22 @@ class Loaded(NamedTuple):
     notes: tuple[str, ...]
 
 
-def clean_name(name: str) -> str:
-    """A column name as tools show it: no blanks, parentheses, slashes or dashes."""
-    name = name.strip().replace(" ", "_").replace("(", "").replace(")", "")
-    return name.replace("/", "_").replace("-", "_")
+class _Stored(NamedTuple):
+    """A stored table: its columns in a table of their own, and where row numbers lead.
 
+    ``offset`` is the first rowid where rowids have no gap, else None; the table's last column holds them.
+    """
 
-def quoted(identifier: str) -> str:
-    """An SQL identifier; whatever it holds, it is never read as SQL."""
-    return '"' + identifier.replace('"', '""') + '"'
+    table: Table
+    offset: int | None
+    undecoded: tuple[int, ...]
 
-
-def plan_of(connection: sqlite3.Connection, universe: Universe) -> Plan:
-    """The query that loads a universe. Raises ``UniverseError`` where it names something that is not there."""
-    if not universe.tables:
-        raise UniverseError(f"tool universe {universe.id} names no table")
-    columns = [_columns(connection, table.original_name, universe) for table in universe.tables]
-    if not universe.conditions:
-        last = universe.tables[-1]
-        prefix = f"{last.modified_name}_" if last.alias else ""
-        names = [prefix + clean_name(name) for name in columns[-1]]
-        notes: tuple[str, ...] = ()
-        if len(universe.tables) > 1:
-            notes = (f"several tables and no join condition: only the last one, {last.original_name}, is loaded (S11)",)
-        return _plan(f"SELECT * FROM {quoted(last.original_name)}", names, notes)
-    by_alias = {table.alias: (table, names) for table, names in zip(universe.tables, columns, strict=True)}
-    select, names = [], []
-    for alias, (table, own) in by_alias.items():
-        for column in own:
-            select.append(f"{quoted(alias)}.{quoted(column)}")
-            names.append(f"{table.modified_name}_{clean_name(column)}")
-    first = next(iter(by_alias))
-    sql = f"SELECT {', '.join(select)} FROM {quoted(by_alias[first][0].original_name)} AS {quoted(first)}"
-    joins, quirks = _joins(universe, by_alias, first)
-    return _plan(sql + joins, names, quirks)
-
-
-def _columns(connection: sqlite3.Connection, table: str, universe: Universe) -> list[str]:
-    try:
-        cursor = connection.execute(f"SELECT * FROM {quoted(table)} LIMIT 0")
-    except sqlite3.OperationalError as error:
-        raise UniverseError(f"tool universe {universe.id} cannot use table {table!r}: {error}") from error
-    return [column[0] for column in cursor.description]
-
-
-def _joins(universe: Universe, by_alias: dict[str, tuple[Any, list[str]]], first: str) -> tuple[str, tuple[str, ...]]:
-    """The INNER JOIN clauses, in the order of the conditions, and notes on what a declared join does not get."""
-    joined = {first}
-    clauses: list[str] = []
-    notes: list[str] = []
-    for left, right, kind in universe.conditions:
-        sides = []
-        for side in (left, right):
-            alias, dot, column = side.partition(".")
-            if not dot:
-                raise UniverseError(f"tool universe {universe.id} has a join condition without an alias: {side!r}")
-            own = by_alias[alias][1] if alias in by_alias else []
-            actual = next((name for name in own if name.lower() == column.lower()), column)
-            sides.append((alias, f"{quoted(alias)}.{quoted(actual)}"))
-        (left_alias, left_column), (right_alias, right_column) = sides
-        if right_alias not in joined and right_alias in by_alias:
-            added, condition = right_alias, f"{left_column} = {right_column}"
-        elif left_alias not in joined and left_alias in by_alias:
-            added, condition = left_alias, f"{right_column} = {left_column}"
-        else:
-            notes.append(f"the join condition {left} = {right} is dropped: both tables are joined already (S11)")
-            continue
-        clauses.append(f" INNER JOIN {quoted(by_alias[added][0].original_name)} AS {quoted(added)} ON {condition}")
-        joined.add(added)
-        if kind.upper().split()[:1] not in ([], ["INNER"], ["JOIN"]):
-            notes.append(f"the {kind} join of {left} and {right} is done as an inner join (S11)")
-    return "".join(clauses), tuple(notes)
-
-
-def _plan(sql: str, names: list[str], notes: tuple[str, ...]) -> Plan:
-    """Equal names collapse: the place of the first, the values of the last (contract, section 1.1)."""
-    picks: dict[str, int] = {}
-    for position, name in enumerate(names):
-        picks[name] = position
-    if len(picks) < len(names):
-        lost = sorted({name for name in names if names.count(name) > 1})
-        notes = (*notes, f"several columns share the name {', '.join(lost)}: only the last one's values are kept (S11)")
-    return Plan(sql, tuple(picks), tuple(picks.values()), notes)
+    def rows(self, numbers: list[int]) -> Rows[int]:
+        """The table's rows for the numbers that the universe's query gave."""
+        if self.offset is not None:
+            return array("I", numbers)
+        places = {rowid: row for row, rowid in enumerate(self.table.frame().series[-1].cells())}
+        return array("I", map(places.__getitem__, numbers))
 
 
 class TableCache:
@@ -149,31 +60,32 @@ class TableCache:
         self.budget = budget
         self._pandas2 = pandas2
         self._loaded: dict[tuple[Any, ...], Loaded] = {}
+        self._stored: dict[tuple[Any, ...], _Stored] = {}
         self._names: dict[tuple[Any, ...], tuple[str, ...]] = {}
-        self._locks: dict[tuple[Any, ...], threading.Lock] = {}
+        self._locks: dict[tuple[Any, ...], threading.RLock] = {}
         self._lock = threading.Lock()
 
     def names(self, database: Path, universe: Universe) -> tuple[str, ...]:
         """The universe's columns, from the schema alone. Raises as ``load`` does."""
-        key = _key(database, universe)
+        key = (*_file_key(database), universe.tables, universe.conditions)
         held = self._names.get(key)
         if held is None:
-            with closing(open_read_only(database)) as connection:
-                held = self._names[key] = _guarded(database, lambda: plan_of(connection, universe)).names
+            with reading(database, f"tool universe {universe.id}") as reader:
+                held = self._names[key] = plan_of(reader.connection, universe).names
         return held
 
     def load(self, database: Path, universe: Universe) -> Loaded:
         """The universe's table. Raises ``UniverseError`` or ``EnvironmentFailure``."""
-        key = _key(database, universe)
+        file = _file_key(database)
+        key = (*file, universe.tables, universe.conditions)
         held = self._loaded.get(key)
         if held is not None:
             return held
-        with self._lock:
-            lock = self._locks.setdefault(key, threading.Lock())
-        with lock:
+        with self._locked(file):
             held = self._loaded.get(key)
             if held is None:
-                held = self._loaded[key] = self._read(database, universe, key)
+                with reading(database, f"tool universe {universe.id}") as reader:
+                    held = self._loaded[key] = self._read(reader, database, file, universe)
                 self._names[key] = held.table.names
         return held
 
@@ -181,137 +93,197 @@ class TableCache:
         """Forget all tables; those that sessions still hold read their rows again when asked."""
         with self._lock:
             self._loaded.clear()
+            self._stored.clear()
             self._names.clear()
             self._locks.clear()
 
-    def _read(self, database: Path, universe: Universe, key: tuple[Any, ...]) -> Loaded:
-        stamp = _stamp(database)
-        plan, dtypes, frame, undecoded = read_universe(database, universe, self._pandas2, _bytes_of(key))
+    def _locked(self, file: tuple[Any, ...]) -> threading.RLock:
+        with self._lock:
+            return self._locks.setdefault(file, threading.RLock())
+
+    # --- a universe --------------------------------------------------------------------------------------------------
+
+    def _read(self, reader: Reader, database: Path, file: tuple[Any, ...], universe: Universe) -> Loaded:
+        plan = plan_of(reader.connection, universe)
+        stored = self._sources(reader, database, file, plan)
+        numbers = None if stored is None else _row_numbers(reader, plan, stored)
+        if stored is None or numbers is None:
+            return self._read_cells(reader, database, file, universe, plan)
+
+        def build(numbers: list[list[int]]) -> tuple[tuple[str, ...], Frame]:
+            vectors = [_whole(source, source.rows(found)) for source, found in zip(stored, numbers, strict=True)]
+            frames = [source.table.frame() for source in stored]
+            pairs = [
+                opened(Series(frames[table].series[column].column, vectors[table]), self._pandas2)
+                for table, column in plan.sources
+            ]
+            return tuple(name for name, _ in pairs), Frame(tuple(series for _, series in pairs), len(numbers[0]))
 
         def again() -> Frame:
-            if _stamp(database) != stamp:
-                raise EnvironmentFailure(
-                    f"database {database} has changed since it was opened; open the session again."
-                )
-            return read_universe(database, universe, self._pandas2, _bytes_of(key))[2]
+            _unchanged(database, file)
+            with reading(database, f"tool universe {universe.id}") as own:
+                found = _row_numbers(own, plan, stored)
+            assert found is not None
+            return build(found)[1]
 
-        notes = plan.notes
-        if undecoded:
-            notes = (*notes, f"text in {', '.join(undecoded)} is not all UTF-8; such cells are read as Latin-1")
-        table = Table(plan.names, dtypes, frame.size, again, self.budget, frame=frame)
-        return Loaded(table, notes)
+        dtypes, frame = build(numbers)
+        parents = tuple({id(source.table): source.table for source in stored}.values())
+        table = Table(plan.names, dtypes, frame.size, again, self.budget, parents, frame)
+        undecoded = [
+            name
+            for name, (source, column) in zip(plan.names, plan.sources, strict=True)
+            if column in stored[source].undecoded
+        ]
+        return Loaded(table, _notes(plan, undecoded))
 
+    def _read_cells(
+        self, reader: Reader, database: Path, file: tuple[Any, ...], universe: Universe, plan: Plan
+    ) -> Loaded:
+        key = digest(repr((file, universe.tables, universe.conditions)).encode("utf-8", "surrogatepass"))
 
-def read_universe(
-    database: Path, universe: Universe, pandas2: bool, key: bytes
-) -> tuple[Plan, tuple[str, ...], Frame, tuple[str, ...]]:
-    """Plan, printed types, rows, and the names of columns with text that is not UTF-8."""
-    with closing(open_read_only(database)) as connection:
-        plan = _guarded(database, lambda: plan_of(connection, universe))
-        connection.text_factory = str
-        undecoded: tuple[str, ...] = ()
+        def build(own: Reader) -> tuple[tuple[str, ...], Frame, list[str]]:
+            columns, odd = own.columns(plan.sql)
+            size = len(columns[0]) if columns else 0
+            pairs = [
+                column_of(columns[pick], digest(key, str(pick).encode()), self._pandas2)
+                if size
+                else ("object", Column([], "object", key, nulls=True))
+                for pick in plan.picks
+            ]
+            undecoded = [name for name, pick in zip(plan.names, plan.picks, strict=True) if pick in odd]
+            frame = Frame(tuple(Series(column, None) for _, column in pairs), size)
+            return tuple(name for name, _ in pairs), frame, undecoded
+
+        def again() -> Frame:
+            _unchanged(database, file)
+            with reading(database, f"tool universe {universe.id}") as own:
+                return build(own)[1]
+
+        dtypes, frame, undecoded = build(reader)
+        return Loaded(Table(plan.names, dtypes, frame.size, again, self.budget, (), frame), _notes(plan, undecoded))
+
+    # --- stored tables -----------------------------------------------------------------------------------------------
+
+    def _sources(self, reader: Reader, database: Path, file: tuple[Any, ...], plan: Plan) -> list[_Stored] | None:
+        """The stored tables of a plan, read where not held yet; None where the query's cells are the better way."""
+        if plan.rows_sql is None or not _same_plan(reader.connection, plan):
+            return None
+        missing = [name for name in dict.fromkeys(plan.tables) if (*file, name) not in self._stored]
         try:
-            cells = _fetch(connection, database, universe, plan)
-        except _NotUtf8:
-            connection.text_factory = _marked_text
-            cells = _fetch(connection, database, universe, plan)
-            undecoded = _unmark(cells, plan)
-    dtypes: list[str] = []
-    series: list[Series] = []
-    count = len(cells[0]) if cells else 0
-    for position, pick in enumerate(plan.picks):
-        column_key = digest(key, str(position).encode())
-        values = cells[pick]
-        if count:
-            dtype, column = column_of(values, column_key, pandas2)
-        else:
-            dtype, column = "object", Column(values, "object", column_key, nulls=True)
-        dtypes.append(dtype)
-        series.append(Series(column, None))
-    return plan, tuple(dtypes), Frame(tuple(series), count), undecoded
+            if missing and not _worth_reading(reader, plan, missing):
+                return None
+            return [self._source(reader, database, file, name) for name in plan.tables]
+        except UniverseError:
+            return None
+
+    def _source(self, reader: Reader, database: Path, file: tuple[Any, ...], name: str) -> _Stored:
+        held = self._stored.get((*file, name))
+        if held is None:
+            held = self._stored[(*file, name)] = self._read_stored(reader, database, file, name)
+        return held
+
+    def _read_stored(self, reader: Reader, database: Path, file: tuple[Any, ...], name: str) -> _Stored:
+        key = digest(repr((file, name)).encode("utf-8", "surrogatepass"))
+
+        def build(own: Reader) -> tuple[Frame, tuple[int, ...]]:
+            (rowids, *columns), odd = own.columns(stored_sql(own.connection, name))
+            if None in rowids:
+                raise UniverseError(f"{name} has rows without a number")
+            series = [
+                Series(_stored_column(cells, digest(key, str(place).encode()), self._pandas2), None)
+                for place, cells in enumerate(columns)
+            ]
+            numbers = Series(Column(rowids, "int", digest(key, b"rowid"), nulls=False), None)
+            return Frame((*series, numbers), len(rowids)), tuple(place - 1 for place in odd)
+
+        def again() -> Frame:
+            _unchanged(database, file)
+            with reading(database, f"table {name}") as own:
+                return build(own)[0]
+
+        frame, undecoded = build(reader)
+        rowids = frame.series[-1].cells()
+        gapless = not rowids or rowids[-1] - rowids[0] + 1 == len(rowids)
+        offset = (rowids[0] if rowids else 0) if gapless else None
+        names = tuple(str(place) for place in range(len(frame.series)))
+        return _Stored(Table(names, None, frame.size, again, self.budget, (), frame), offset, undecoded)
 
 
-class _NotUtf8(Exception):
-    pass
+def _worth_reading(reader: Reader, plan: Plan, missing: list[str]) -> bool:
+    """Whether the tables that are not held yet have few cells, or not many more than the query itself gives."""
+    cells = 0
+    for name in missing:
+        columns = [
+            column[0] for column in reader.connection.execute(f"SELECT * FROM {quoted(name)} LIMIT 0").description
+        ]
+        (counted,), _ = reader.columns(f"SELECT count(*) FROM {quoted(name)}")
+        cells += int(counted[0]) * len(columns)
+    if cells <= _FEW_CELLS:
+        return True
+    (counted,), _ = reader.columns(f"SELECT count(*) FROM ({plan.sql})")
+    return cells <= 2 * int(counted[0]) * len(plan.names)
 
 
-class _Latin1(str):
-    """Text that was not UTF-8, on its way to becoming a plain string."""
-
-    __slots__ = ()
-
-
-def _marked_text(raw: bytes) -> str:
+def _same_plan(connection: sqlite3.Connection, plan: Plan) -> bool:
+    """Whether SQLite goes about both queries alike, so that they give their rows in one order."""
     try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return _Latin1(decode_text(raw))
+        cells = connection.execute(f"EXPLAIN QUERY PLAN {plan.sql}").fetchall()
+        bound = (None,) * (1 + len(plan.tables))
+        rows = connection.execute(f"EXPLAIN QUERY PLAN {plan.rows_sql}", bound).fetchall()
+    except sqlite3.OperationalError:
+        return False
+    return [step[3] for step in cells] == [step[3] for step in rows]
 
 
-def _unmark(cells: list[list[Any]], plan: Plan) -> tuple[str, ...]:
-    """Make marked cells plain strings, in place; the names of the columns that had any."""
-    found: list[str] = []
-    for name, pick in zip(plan.names, plan.picks, strict=True):
-        column = cells[pick]
-        marked = [row for row, cell in enumerate(column) if type(cell) is _Latin1]
-        for row in marked:
-            column[row] = str.__str__(column[row])
-        if marked:
-            found.append(name)
-    return tuple(found)
+def _row_numbers(reader: Reader, plan: Plan, stored: list[_Stored]) -> list[list[int]] | None:
+    """For each table of the plan, the row number of every row; None where a table has rows without one."""
+    assert plan.rows_sql is not None
+    offsets = [source.offset or 0 for source in stored]
+    *numbers, _ = reader.columns(plan.rows_sql, (None, *offsets))[0]
+    return None if any(None in found for found in numbers) else numbers
 
 
-def _fetch(connection: sqlite3.Connection, database: Path, universe: Universe, plan: Plan) -> list[list[Any]]:
-    """Columns of the query's result, every one as a list of its own."""
-    ends_at = time.monotonic() + DEADLINE_S
-    connection.set_progress_handler(lambda: int(time.monotonic() >= ends_at), _OPERATIONS_BETWEEN_CHECKS)
-    cap = max(1, CELL_CAP // max(1, len(plan.names)))
-    try:
-        cursor = connection.execute(plan.sql)
-        columns: list[list[Any]] = [[] for _ in cursor.description]
-        while rows := cursor.fetchmany(_ROWS_AT_ONCE):
-            for column, part in zip(columns, zip(*rows, strict=True), strict=True):
-                column.extend(part)
-            if len(columns[0]) > cap:
-                raise EnvironmentFailure(
-                    f"tool universe {universe.id} has more than {cap} rows of {len(plan.names)} columns; "
-                    "that is more than this environment loads."
-                )
-    except sqlite3.OperationalError as error:
-        if "Could not decode to UTF-8" in str(error):
-            raise _NotUtf8 from error
-        if time.monotonic() >= ends_at:
-            raise EnvironmentFailure(
-                f"loading tool universe {universe.id} from {database} took longer than {DEADLINE_S:g} s and was "
-                "stopped; its joins need an index, or the universe a smaller table."
-            ) from error
-        raise UniverseError(f"tool universe {universe.id} cannot be loaded: {error}") from error
-    except sqlite3.DatabaseError as error:
-        raise EnvironmentFailure(f"database {database} cannot be read ({error}); replace the file.") from error
-    finally:
-        connection.set_progress_handler(None, 0)
-    return columns
+def _whole(source: _Stored, rows: Rows[int]) -> Rows[int] | None:
+    """None for an index vector that selects every row of a table in order."""
+    size = source.table.count
+    return None if len(rows) == size and rows == array("I", range(size)) else rows
 
 
-def _guarded(database: Path, work: Callable[[], Plan]) -> Plan:
-    """``work`` with a damaged file told apart from a universe that does not fit its database."""
-    try:
-        return work()
-    except sqlite3.DatabaseError as error:
-        raise EnvironmentFailure(f"database {database} cannot be read ({error}); replace the file.") from error
+def _stored_column(cells: list[Any], key: bytes, pandas2: bool) -> Column:
+    """A column of a stored table, in a form whose selections need no copies where its cells are of one kind."""
+    types = set(map(type, cells))
+    nulls = type(None) in types
+    types.discard(type(None))
+    if types == {int} and not nulls:
+        return Column(cells, "int", key, nulls=False)
+    if types == {str}:
+        if pandas2:
+            return Column(cells, "text_none", key, nulls=nulls)
+        if nulls:
+            cells = [NULL_TEXT if cell is None else cell for cell in cells]
+        return Column(cells, "text", key, nulls=nulls)
+    if types == {float}:
+        if nulls:
+            cells = [float("nan") if cell is None else cell for cell in cells]
+        return Column(cells, "float", key, nulls=nulls)
+    return Column(cells, "object", key, nulls=True)
 
 
-def _stamp(database: Path) -> tuple[int, int]:
+def _notes(plan: Plan, undecoded: list[str]) -> tuple[str, ...]:
+    if not undecoded:
+        return plan.notes
+    return (*plan.notes, f"text in {', '.join(undecoded)} is not all UTF-8; such cells are read as Latin-1")
+
+
+def _file_key(database: Path) -> tuple[Any, ...]:
+    """What tells a database file from another and from its later self."""
     try:
         status = database.stat()
     except OSError as error:
         raise EnvironmentFailure(f"database {database} is not there ({error.strerror}).") from error
-    return status.st_size, status.st_mtime_ns
+    return str(database.resolve()), status.st_size, status.st_mtime_ns
 
 
-def _key(database: Path, universe: Universe) -> tuple[Any, ...]:
-    return str(database.resolve()), *_stamp(database), universe.tables, universe.conditions
-
-
-def _bytes_of(key: tuple[Any, ...]) -> bytes:
-    return digest(repr(key).encode("utf-8", "surrogatepass"))
+def _unchanged(database: Path, file: tuple[Any, ...]) -> None:
+    if _file_key(database) != file:
+        raise EnvironmentFailure(f"database {database} has changed since it was opened; open the session again.")

@@ -16,8 +16,9 @@ from typing import Any, Protocol
 from toolenv.model import ErrorKind, Json, ToolResult, ToolSpec, Universe
 from toolenv.native import operations
 from toolenv.native.aggregates import aggregated
-from toolenv.native.loading import Loaded, TableCache, UniverseError
+from toolenv.native.loading import Loaded, TableCache
 from toolenv.native.operations import Derived, ToolError, made_by
+from toolenv.native.queries import UniverseError
 from toolenv.native.tables import HandleView, Table, printed_types
 from toolenv.native.tools import Tool, argument, tools_of
 from toolenv.schema import refusal
