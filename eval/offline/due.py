@@ -154,7 +154,7 @@ def _word_places(due: Due, text: str) -> Iterator[tuple[int, int]]:
             yield from (found.span() for found in _NULL.finditer(text))
 
 
-_NULL = re.compile(r"(?<![\w/])(?:none|null|n/a|unknown|nan)(?![\w/])")
+_NULL = re.compile(r"(?<![\w/])(?:none(?! of\b)|null|n/a|unknown|nan)(?![\w/])")
 _SIGN = re.compile(r"[-+=#]")
 _ENCLOSING = "\"'([{<"
 _CLOSING = "\"')]}>.,;:!?"
