@@ -20,8 +20,8 @@ def own_name(name: str, domain: str, names: Collection[str]) -> str:
     prefix = _PREFIX.match(name)
     if prefix is not None:
         rest = name[prefix.end() :]
-        if rest.startswith(f"{domain}_"):
-            return own_name(rest[len(domain) + 1 :], domain, names) if not _PREFIX.match(rest) else name
+        inner = rest.removeprefix(f"{domain}_")
+        return name if inner == rest or _PREFIX.match(inner) else own_name(inner, domain, names)
     path = re.escape(f"_v1_{domain}")
     long_form = re.fullmatch(rf"(?P<short>.+?){path}_\S*_{_METHODS}", name)
     if long_form is not None and long_form["short"] in names:

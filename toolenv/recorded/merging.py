@@ -69,8 +69,8 @@ def _write(target: Path, tools: dict[str, tuple[int, str, list[Json]]], places: 
     for universe in sorted(tools):
         if universe:
             by_list.setdefault(tools[universe][1], []).append(universe)
-    whole = tools.get("")
-    first = whole[2] if whole is not None else _shared(tools)
+    # The first line of a file with universes is made anew each time: the tools that all of them share.
+    first = _shared(tools) if by_list or "" not in tools else tools[""][2]
     with written_whole(target) as out:
         out.write(json.dumps({"tools": first}).encode() + b"\n")
         for _, universes in sorted(by_list.items(), key=lambda item: item[1]):
@@ -80,7 +80,7 @@ def _write(target: Path, tools: dict[str, tuple[int, str, list[Json]]], places: 
 
 def _shared(tools: dict[str, tuple[int, str, list[Json]]]) -> list[Json]:
     """The tools that every universe has, in the order of the first one's list."""
-    lists = [listed for _, _, listed in (tools[universe] for universe in sorted(tools))]
+    lists = [tools[universe][2] for universe in sorted(tools) if universe]
     if not lists:
         return []
     common = set.intersection(*({json.dumps(tool, sort_keys=True) for tool in listed} for listed in lists))
