@@ -16,7 +16,7 @@ from eval.vakra.verdicts import malformed_prediction, verdict_of
 from eval.waterfall import extra, missing, unscored
 from toolenv.environment import ToolSession
 from toolenv.errors import DataError, EnvironmentFailure
-from toolenv.model import Instance, Turn
+from toolenv.model import Instance, Turn, Value
 
 
 class VakraProfile:
@@ -31,56 +31,53 @@ class VakraProfile:
         return [Unit(items=tuple(group)) for group in groups.values()]
 
     async def score(self, unit: Unit, context: ScoringContext) -> list[Verdict]:
-        verdicts: dict[int, Verdict] = {}
-        paired: list[tuple[int, Item, Instance]] = []
-        for position, item in enumerate(unit.items):
-            found = _pairing(item, context)
-            if isinstance(found, Verdict):
-                verdicts[position] = found
-            else:
-                paired.append((position, item, found))
-        paired.sort(key=lambda entry: entry[1].prediction.position if entry[1].prediction is not None else 0)
-        scored = await _scored([(item, instance) for _, item, instance in paired], context)
-        for (position, item, _), verdict in zip(paired, scored, strict=True):
-            verdicts[position] = _marked(verdict, item)
-        return [verdicts[position] for position in range(len(unit.items))]
+        found = [_pairing(item, context) for item in unit.items]
+        pairs = sorted((one for one in found if isinstance(one, _Pair)), key=lambda pair: pair.place)
+        scored = dict(zip((pair.item.uuid for pair in pairs), await _scored(pairs, context), strict=True))
+        return [one if isinstance(one, Verdict) else _marked(scored[one.item.uuid], one.item) for one in found]
 
 
-def _pairing(item: Item, context: ScoringContext) -> Instance | Verdict:
-    """The instance of an item that has both records, else the verdict that needs no execution."""
+class _Pair(Value, frozen=True):
+    """An item that has both records. ``place`` is that of the prediction in its file."""
+
+    item: Item
+    instance: Instance
+    dialogue: Dialogue
+    place: int
+
+
+def _pairing(item: Item, context: ScoringContext) -> _Pair | Verdict:
+    """The records of an item, else the verdict that needs no execution."""
     if item.instance is None:
         return extra(item.uuid, item.capability, item.domain)
     try:
         instance = context.instance(item.instance)
+        if instance.ground_truth is None:
+            return _unscored(item, "no ground truth", "the dataset has no ground truth for this instance")
+        if item.prediction is None:
+            return missing(item.uuid, item.capability, item.domain)
+        _, truth = context.dataset.raw(item.instance)
+        dialogue = Dialogue(uuid=item.uuid, truth=truth, prediction=context.run.raw(item.prediction))
     except DataError as error:
-        return _unscored(item, "ground truth failed", str(error))
-    if instance.ground_truth is None:
-        return _unscored(item, "no ground truth", "the dataset has no ground truth for this instance")
-    return instance if item.prediction is not None else missing(item.uuid, item.capability, item.domain)
+        return _unscored(item, "environment", str(error))
+    return _Pair(item=item, instance=instance, dialogue=dialogue, place=item.prediction.position)
 
 
-async def _scored(paired: Sequence[tuple[Item, Instance]], context: ScoringContext) -> list[Verdict]:
-    if not paired:
+async def _scored(pairs: Sequence[_Pair], context: ScoringContext) -> list[Verdict]:
+    if not pairs:
         return []
-    first = paired[0][1]
+    first = pairs[0].instance
     try:
-        dialogues = [_dialogue(item, context) for item, _ in paired]
         session = await open_domain(first, context)
         try:
-            outcomes = await replay(session, first.capability, dialogues)
+            outcomes = await replay(session, first.capability, [pair.dialogue for pair in pairs])
         finally:
             await session.close()
-    except (EnvironmentFailure, DataError) as error:
-        return [_unscored(item, "environment", str(error)) for item, _ in paired]
+    except EnvironmentFailure as error:
+        return [_unscored(pair.item, "environment", str(error)) for pair in pairs]
     judge = in_released_form(context.judge)
-    return list(
-        await asyncio.gather(
-            *(
-                _verdict(item, instance, outcome, context, judge)
-                for (item, instance), outcome in zip(paired, outcomes, strict=True)
-            )
-        )
-    )
+    asked = (_verdict(pair, outcome, context, judge) for pair, outcome in zip(pairs, outcomes, strict=True))
+    return list(await asyncio.gather(*asked))
 
 
 async def open_domain(instance: Instance, context: ScoringContext) -> ToolSession:
@@ -98,13 +95,8 @@ async def open_domain(instance: Instance, context: ScoringContext) -> ToolSessio
     return await context.environments.open(start)
 
 
-def _dialogue(item: Item, context: ScoringContext) -> Dialogue:
-    assert item.instance is not None and item.prediction is not None, "only pairs are executed"
-    _, truth = context.dataset.raw(item.instance)
-    return Dialogue(uuid=item.uuid, truth=truth, prediction=context.run.raw(item.prediction))
-
-
-async def _verdict(item: Item, instance: Instance, outcome: Outcome, context: ScoringContext, judge: Judge) -> Verdict:
+async def _verdict(pair: _Pair, outcome: Outcome, context: ScoringContext, judge: Judge) -> Verdict:
+    item, instance = pair.item, pair.instance
     if isinstance(outcome, Malformed):
         if outcome.side == "prediction":
             return malformed_prediction(item.uuid, item.capability, item.domain, outcome.reason)

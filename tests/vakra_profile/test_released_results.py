@@ -1,0 +1,28 @@
+"""The profile against what the released evaluator wrote (needs the material folder)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from eval.vakra.released import compare_cases, compare_results
+
+
+@pytest.mark.shared
+async def test_every_dialogue_of_the_released_results_has_its_figures(shared: Path) -> None:
+    found = await compare_results(shared)
+    assert len(found) == 10
+    assert [sentence for one in found for sentence in one.differences] == []
+    assert [sentence for one in found for sentence in one.left_out] == []
+    assert sum(one.dialogues for one in found) == 494
+    assert sum(one.figures for one in found) > 3000
+
+
+@pytest.mark.shared
+async def test_every_case_of_the_released_evaluator_has_its_figures(shared: Path) -> None:
+    found = await compare_cases(shared)
+    assert [f"{one.name}: {sentence}" for one in found for sentence in one.differences] == []
+    not_recorded = {one.name for one in found for sentence in one.left_out if "does not hold" in sentence}
+    assert not_recorded <= {"c2_happy", "c2_coerce_none", "c2_coerce_num"}
+    assert sum(one.figures > 0 for one in found) == 41
