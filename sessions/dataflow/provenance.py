@@ -15,6 +15,9 @@ from toolenv.policy import source_of
 from toolenv.schema import arguments_of
 from toolenv.values import Atom, ValueIndex, atoms, key, keys_equal, normal_text, occurs
 
+_LONG = 5
+"""Letters above which a word tells what a text is about."""
+
 Seen = Literal["query", "context", "policy", "response", "handle", "schema", "nowhere"]
 
 
@@ -66,8 +69,8 @@ class _Past:
 def origins(trajectory: Trajectory, call: ToolCall, tools: Sequence[ToolSpec] = ()) -> tuple[ArgumentOrigin, ...]:
     """The origin of each argument value of ``call``, proposed at the end of ``trajectory``.
 
-    One entry a scalar; a retriever's question (or any text of several words) that is not found as a whole is looked up
-    as a question in the agent's own words: it has an origin when a name, number or quoted part of it has one.
+    One entry a scalar; a retriever's question (or any text of several words) that is not found as a whole is taken as
+    the agent's own words: it has an origin when its names and numbers have one.
     """
     return tuple(_origins(trajectory.instance, list(_past(trajectory.steps)), call, tools))
 
@@ -158,17 +161,24 @@ def _origin(instance: Instance, past: Sequence[_Past], name: str, atom: Atom) ->
         if _in_response(atom, made):
             return ArgumentOrigin(argument=name, value=atom, seen="response", step=made.number)
     if isinstance(atom, str) and len(atom.split()) > 2:
-        parts = [_origin(instance, past, name, word) for word in _telling_words(atom)]
-        seen = next((part for part in parts if part.seen != "nowhere"), None)
-        if seen is not None:
-            return ArgumentOrigin(argument=name, value=atom, seen=seen.seen, step=seen.step, turn=seen.turn)
+        part = _telling_part(instance, past, name, atom)
+        if part is not None:
+            return ArgumentOrigin(argument=name, value=atom, seen=part.seen, step=part.step, turn=part.turn)
     return ArgumentOrigin(argument=name, value=atom, seen="nowhere")
 
 
-def _telling_words(text: str) -> list[str]:
-    """The words of a text that name something: long ones, capitalised ones and numbers."""
+def _telling_part(instance: Instance, past: Sequence[_Past], name: str, text: str) -> ArgumentOrigin | None:
+    """Where a text in the agent's own words comes from: the latest origin of its names and numbers.
+
+    None where one of them was seen nowhere, or where it has none and no long word of it was seen either.
+    """
     words = [word.strip(".,;:?!\"'()[]") for word in text.split()]
-    return [word for word in words if len(word) > 3 or any(c.isdigit() for c in word) or word[:1].isupper()]
+    names = [word for word in words[1:] if word[:1].isupper() or any(c.isdigit() for c in word)]
+    found = [_origin(instance, past, name, word) for word in names or [w for w in words if len(w) > _LONG]]
+    known = [origin for origin in found if origin.seen != "nowhere"]
+    if not known or (names and len(known) < len(found)):
+        return None
+    return max(known, key=lambda origin: -1 if origin.step is None else origin.step)
 
 
 def _in_text(atom: Atom, text: str) -> bool:
