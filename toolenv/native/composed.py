@@ -104,11 +104,11 @@ def open_composed(dataset: Dataset, instance: Instance, *, offload: bool = False
 
 
 def _documents(dataset: Dataset, domain: str) -> DocumentTools | None:
-    from toolenv.documents import DocumentTools
+    from toolenv.documents import DocumentTools, embedder_from_environment
 
     if not dataset.collections(domain):
         return None
-    return DocumentTools(dataset, domain)
+    return DocumentTools(dataset, domain, embedder=embedder_from_environment())
 
 
 def _unknown(name: str) -> ToolResult:
