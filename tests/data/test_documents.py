@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from tests.data.conftest import TURNS, question
 from toolenv.dataset import Dataset
-from toolenv.documents import DocumentTools
+from toolenv.documents import DocumentTools, embedder_from_environment
 from toolenv.documents.index import Hit, PassageIndex, index_of, words_of
 from toolenv.documents.passages import DocumentFile, Passage
 from toolenv.documents.vectors import VectorIndex, fused
@@ -328,3 +328,63 @@ def test_fusion_keeps_every_passage_once_and_what_all_agree_on_first(rankings: l
 
 def test_passages_are_values() -> None:
     assert Passage(id="a", text="b") == Passage(id="a", text="b")
+
+
+# --- an endpoint -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def endpoint() -> Iterator[str]:
+    """A real server that makes vectors as ``Topics`` does, and refuses the model ``broken``. Gives its address."""
+    import threading
+
+    import uvicorn
+    from fastapi import FastAPI, HTTPException
+
+    application = FastAPI()
+
+    @application.post("/v1/embeddings")
+    async def embeddings(body: dict[str, Any]) -> dict[str, Any]:
+        if body["model"] == "broken":
+            raise HTTPException(status_code=400, detail="no such model")
+        vectors = await Topics().embeddings(body["input"])
+        data = [{"object": "embedding", "index": place, "embedding": vector} for place, vector in enumerate(vectors)]
+        return {
+            "object": "list",
+            "model": body["model"],
+            "data": data,
+            "usage": {"prompt_tokens": 1, "total_tokens": 1},
+        }
+
+    started = threading.Event()
+
+    class Server(uvicorn.Server):
+        async def startup(self, sockets: Any = None) -> None:
+            await super().startup(sockets)
+            started.set()
+
+    server = Server(uvicorn.Config(application, port=0, log_level="critical", lifespan="off"))
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    assert started.wait(30)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield f"http://127.0.0.1:{port}/v1"
+    server.should_exit = True
+    thread.join()
+
+
+async def test_vectors_from_an_endpoint(write: Write, tmp_path: Path, endpoint: str) -> None:
+    world = dataset(write, {"data/documents/hockey_docs.json": DOCS})
+    variables = {"VAKRA_TUI_EMBEDDINGS_MODEL": "topics", "VAKRA_TUI_EMBEDDINGS_BASE_URL": endpoint}
+    tools = DocumentTools(world, "hockey", embedder=embedder_from_environment(variables), cache=tmp_path / "cache")
+    assert await ids(tools, question="streams", n_results=1) == ["d2"]
+    assert (await ids(tools, question="trophies"))[0] == "d1"
+    broken = embedder_from_environment({**variables, "VAKRA_TUI_EMBEDDINGS_MODEL": "broken"})
+    with pytest.raises(EnvironmentFailure, match="embeddings endpoint gave no vectors"):
+        await DocumentTools(world, "hockey", embedder=broken, cache=tmp_path / "cache").call(
+            "query_hockey", {"question": "x"}
+        )
+
+
+def test_without_a_model_there_are_no_vectors() -> None:
+    assert embedder_from_environment({"VAKRA_TUI_EMBEDDINGS_BASE_URL": "http://127.0.0.1:9"}) is None

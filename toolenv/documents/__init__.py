@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from toolenv.documents.endpoint import EndpointEmbedder, embedder_from_environment
 from toolenv.documents.tools import DocumentTools
 
-__all__ = ["DocumentTools"]
+__all__ = ["DocumentTools", "EndpointEmbedder", "embedder_from_environment"]

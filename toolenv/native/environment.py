@@ -38,10 +38,15 @@ class NativeEnvironment:
         self._services = Services(dataset, cache, pandas2=pandas2, offload=offload)
 
     def fingerprint(self) -> str | None:
-        """The dataset's fingerprint with the setting that changes answers."""
+        """The dataset's fingerprint with the settings that change answers."""
         from hashlib import sha256
 
+        from toolenv.documents import embedder_from_environment
+
         names = "pandas2" if self._pandas2 else "pandas3"
+        embedder = embedder_from_environment()
+        if embedder is not None:
+            names += f"|{embedder.model}|{embedder.settings.base_url}"
         return "sha256:" + sha256(f"native|{names}|{self._dataset.fingerprint()}".encode()).hexdigest()
 
     def serves(self, capability: int, domain: str) -> bool:
