@@ -9,7 +9,7 @@ name a column prints and how its cells change on the way (contract, sections 1.2
 * ``text_none``, ``float_none``: the same with None where a cell is NULL;
 * ``object``: anything else (mixed, bytes, NULL alone, integers beyond 64 bits).
 
-A ``Series`` is a column seen through an index vector: selecting rows copies no cell.
+A ``Series`` is a column seen through index vectors: selecting rows copies no cell.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Column:
     def inferred(self, pandas2: bool) -> tuple[str, Series]:
         """What inference gives for the whole column; found once, since neither cells nor setting change."""
         if self._whole is None:
-            self._whole = _inferred_object(Series(self, None), pandas2)
+            self._whole = _inferred_object(Series(self), pandas2)
         return self._whole
 
     def numbers(self) -> np.ndarray[Any, Any]:
@@ -84,10 +84,6 @@ class Column:
             self._retrieved = Column(cells, kind, self.key, nulls=True, origin=origin)
         return self._retrieved
 
-    def retrieved_cells(self, rows: Rows[int] | None) -> list[Any]:
-        """Cells at ``rows`` with None for NaN, as a list of their own where anything had to change."""
-        return Series(self.retrieved(), rows).cells()
-
     @property
     def cost(self) -> int:
         """Estimated bytes that the column keeps alive."""
@@ -97,35 +93,63 @@ class Column:
 
 
 class Series(NamedTuple):
-    """A column through an index vector; ``rows`` None means all cells in order."""
+    """A column through up to two index vectors: cell ``i`` is ``values[base[rows[i]]]``.
+
+    ``base`` joins a universe's rows to a stored table and is shared by all tables that come from that universe;
+    ``rows`` is a table's own selection. None selects everything in order.
+    """
 
     column: Column
-    rows: Rows[int] | None
+    rows: Rows[int] | None = None
+    base: Rows[int] | None = None
 
-    def __len__(self) -> int:
-        return len(self.column.values) if self.rows is None else len(self.rows)
+    @property
+    def whole(self) -> bool:
+        return self.rows is None and self.base is None
+
+    @property
+    def size(self) -> int:
+        if self.rows is not None:
+            return len(self.rows)
+        return len(self.column.values if self.base is None else self.base)
+
+    @property
+    def key(self) -> bytes:
+        """Names the cells: series with equal keys hold equal ones."""
+        return self.column.key if self.whole else digest(self.column.key, rows_key(self.base), rows_key(self.rows))
+
+    def through(self, column: Column) -> Series:
+        """The same selection of another column."""
+        return Series(column, self.rows, self.base)
+
+    def places(self, count: int | None = None) -> Iterable[int]:
+        """Where the cells, or the first ``count`` of them, lie in the column."""
+        if self.rows is None:
+            places = range(len(self.column.values)) if self.base is None else self.base
+            return places if count is None else places[:count]
+        rows = self.rows if count is None else self.rows[:count]
+        return rows if self.base is None else map(self.base.__getitem__, rows)
 
     def cells(self) -> list[Any]:
         """All cells in row order; the column's own list where nothing is selected (never change it)."""
-        if self.rows is None:
-            return self.column.values
-        return list(map(self.column.values.__getitem__, self.rows))
+        return self.column.values if self.whole else list(map(self.column.values.__getitem__, self.places()))
 
     def first(self, count: int) -> list[Any]:
-        if self.rows is None:
-            return self.column.values[:count]
-        return [self.column.values[row] for row in self.rows[:count]]
+        return [self.column.values[place] for place in self.places(count)]
 
     def iterate(self) -> Iterator[Any]:
-        return iter(self.column.values) if self.rows is None else map(self.column.values.__getitem__, self.rows)
+        return map(self.column.values.__getitem__, self.places())
 
     def numbers(self) -> np.ndarray[Any, Any]:
         numbers = self.column.numbers()
-        if self.rows is None:
+        if self.whole:
             return numbers
         import numpy
 
-        return numbers[numpy.frombuffer(self.rows, dtype=numpy.uint32)]
+        for vector in (self.base, self.rows):
+            if vector is not None:
+                numbers = numbers[numpy.frombuffer(vector, dtype=numpy.uint32)]
+        return numbers
 
 
 def digest(*parts: bytes) -> bytes:
@@ -150,8 +174,8 @@ def infer(series: Series, pandas2: bool) -> tuple[str, Series]:
 
     A column of no rows is ``float64``, as an empty list is.
     """
-    column, rows = series
-    count = len(series)
+    column = series.column
+    count = series.size
     if count == 0:
         return "float64", series
     kind = column.kind
@@ -163,38 +187,38 @@ def infer(series: Series, pandas2: bool) -> tuple[str, Series]:
         if not column.nulls or _any_text(series):
             return "str", series
         cells = [float("nan") for _ in range(count)]
-        return "float64", Series(Column(cells, "float", digest(b"nulls", str(count).encode()), nulls=True), None)
+        return "float64", Series(Column(cells, "float", digest(b"nulls", str(count).encode()), nulls=True))
     if kind == "text_none":
         if pandas2 or not _any_text(series):
             return "object", series
-        return "str", Series(column.origin or _with_null_text(column), rows)
+        return "str", series.through(column.origin or _with_null_text(column))
     if kind == "float_none":
         if column.origin is None or all(cell is None for cell in series.iterate()):
             return "object", series
-        return "float64", Series(column.origin, rows)
-    return column.inferred(pandas2) if rows is None else _inferred_object(series, pandas2)
+        return "float64", series.through(column.origin)
+    return column.inferred(pandas2) if series.whole else _inferred_object(series, pandas2)
 
 
 def opened(series: Series, pandas2: bool) -> tuple[str, Series]:
     """``infer`` for a column as a universe opens it: no rows, or NULL alone, print ``object`` and hold None."""
-    column, rows = series
-    count = len(series)
+    column = series.column
+    count = series.size
     if count == 0:
-        return "object", Series(Column([], "object", digest(b"nothing"), nulls=True), None)
+        return "object", Series(Column([], "object", digest(b"nothing"), nulls=True))
     if column.kind in ("text", "float") and column.nulls and all(map(null, series.iterate())):
         return "object", Series(
             Column([None] * count, "object", digest(b"nulls", str(count).encode()), nulls=True), None
         )
-    if column.kind == "object" and rows is not None:
+    if column.kind == "object" and not series.whole:
         name, whole = column.inferred(pandas2)
         if name == "float64" and set(map(type, series.iterate())) not in ({int}, {_NONE}):
-            return name, Series(whole.column, rows)
+            return name, series.through(whole.column)
     return infer(series, pandas2)
 
 
 def column_of(cells: list[Any], key: bytes, pandas2: bool) -> tuple[str, Column]:
     """The column that a fresh list of cells becomes, and its type name (``float64`` where it is empty)."""
-    name, series = infer(Series(Column(cells, "object", key, nulls=True), None), pandas2)
+    name, series = infer(Series(Column(cells, "object", key, nulls=True)), pandas2)
     return name, series.column
 
 
@@ -252,32 +276,31 @@ def _with_null_text(column: Column) -> Column:
 
 
 def _inferred_object(series: Series, pandas2: bool) -> tuple[str, Series]:
-    column = series.column
     cells = series.cells()
-    key = column.key if series.rows is None else digest(column.key, rows_key(series.rows))
+    key = series.key
     if not pandas2 and _all_text(cells):
-        return "str", Series(Column(cells, "text", key, nulls=False), None)
+        return "str", Series(Column(cells, "text", key, nulls=False))
     types = set(map(type, cells))
     has_null = _NONE in types
     kinds = types - {_NONE}
     if kinds == {int} and not has_null:
         low, high = min(cells), max(cells)
         if low >= _INT64_MIN and high <= _INT64_MAX:
-            return "int64", Series(Column(cells, "int", key, nulls=False), None)
+            return "int64", Series(Column(cells, "int", key, nulls=False))
         return ("uint64" if low >= 0 and high <= _UINT64_MAX else "object"), series
     if kinds and kinds <= {int, float}:
         if int in kinds and not _fits(cell for cell in cells if type(cell) is int):
             return "object", series
         floats = [float("nan") if cell is None else float(cell) for cell in cells]
         nulls = has_null or any(cell != cell for cell in floats)
-        return "float64", Series(Column(floats, "float", key, nulls=nulls), None)
+        return "float64", Series(Column(floats, "float", key, nulls=nulls))
     if str in kinds and kinds <= {str, float} and not pandas2:
         if float in kinds and not all(cell != cell for cell in cells if type(cell) is float):
             return "object", series
         texts = [cell if type(cell) is str else NULL_TEXT for cell in cells]
-        return "str", Series(Column(texts, "text", key, nulls=True), None)
+        return "str", Series(Column(texts, "text", key, nulls=True))
     if kinds == {str}:
-        return "object", Series(Column(cells, "text_none", key, nulls=has_null), None)
+        return "object", Series(Column(cells, "text_none", key, nulls=has_null))
     return "object", series
 
 

@@ -114,7 +114,7 @@ class TableCache:
             vectors = [_whole(source, source.rows(found)) for source, found in zip(stored, numbers, strict=True)]
             frames = [source.table.frame() for source in stored]
             pairs = [
-                opened(Series(frames[table].series[column].column, vectors[table]), self._pandas2)
+                opened(Series(frames[table].series[column].column, base=vectors[table]), self._pandas2)
                 for table, column in plan.sources
             ]
             return tuple(name for name, _ in pairs), Frame(tuple(series for _, series in pairs), len(numbers[0]))
@@ -151,7 +151,7 @@ class TableCache:
                 for pick in plan.picks
             ]
             undecoded = [name for name, pick in zip(plan.names, plan.picks, strict=True) if pick in odd]
-            frame = Frame(tuple(Series(column, None) for _, column in pairs), size)
+            frame = Frame(tuple(Series(column) for _, column in pairs), size)
             return tuple(name for name, _ in pairs), frame, undecoded
 
         def again() -> Frame:
@@ -185,27 +185,26 @@ class TableCache:
     def _read_stored(self, reader: Reader, database: Path, file: tuple[Any, ...], name: str) -> _Stored:
         key = digest(repr((file, name)).encode("utf-8", "surrogatepass"))
 
-        def build(own: Reader) -> tuple[Frame, tuple[int, ...]]:
-            (rowids, *columns), odd = own.columns(stored_sql(own.connection, name))
-            if None in rowids:
+        def build(own: Reader) -> tuple[Frame, tuple[int, ...], int | None]:
+            sql = stored_sql(own.connection, name)
+            (first,), (last,), (count,) = own.columns(sql.extent)[0]
+            offset = (first or 0) if not count or last - first + 1 == count else None
+            columns, odd = own.columns(sql.cells if offset is not None else sql.cells_and_rowids)
+            if offset is None and None in columns[-1]:
                 raise UniverseError(f"{name} has rows without a number")
             series = [
-                Series(_stored_column(cells, digest(key, str(place).encode()), self._pandas2), None)
+                Series(_stored_column(cells, digest(key, str(place).encode()), self._pandas2))
                 for place, cells in enumerate(columns)
             ]
-            numbers = Series(Column(rowids, "int", digest(key, b"rowid"), nulls=False), None)
-            return Frame((*series, numbers), len(rowids)), tuple(place - 1 for place in odd)
+            return Frame(tuple(series), len(columns[0])), odd, offset
 
         def again() -> Frame:
             _unchanged(database, file)
             with reading(database, f"table {name}") as own:
                 return build(own)[0]
 
-        frame, undecoded = build(reader)
-        rowids = frame.series[-1].cells()
-        gapless = not rowids or rowids[-1] - rowids[0] + 1 == len(rowids)
-        offset = (rowids[0] if rowids else 0) if gapless else None
-        names = tuple(str(place) for place in range(len(frame.series)))
+        frame, undecoded, offset = build(reader)
+        names = tuple(map(str, range(len(frame.series))))
         return _Stored(Table(names, None, frame.size, again, self.budget, (), frame), offset, undecoded)
 
 
@@ -239,7 +238,7 @@ def _row_numbers(reader: Reader, plan: Plan, stored: list[_Stored]) -> list[list
     """For each table of the plan, the row number of every row; None where a table has rows without one."""
     assert plan.rows_sql is not None
     offsets = [source.offset or 0 for source in stored]
-    *numbers, _ = reader.columns(plan.rows_sql, (None, *offsets))[0]
+    numbers, _ = reader.columns(plan.rows_sql, (None, *offsets))
     return None if any(None in found for found in numbers) else numbers
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from itertools import chain, compress, repeat
 from typing import Any, NamedTuple
@@ -25,7 +25,6 @@ from toolenv.native.columns import (
     infer,
     null,
     raw_column,
-    rows_key,
     unique,
 )
 from toolenv.native.patterns import Matcher, PatternError, contains, has_wildcards, like, like_differs, rows_holding
@@ -92,7 +91,9 @@ def inferred(table: Table, pandas2: bool) -> Step:
 
 # --- filter ----------------------------------------------------------------------------------------------------------
 
-_ORDERINGS: Mapping[str, Callable[[Any, Any], bool]] = {
+_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "equal_to": operator.eq,
+    "not_equal_to": operator.ne,
     "greater_than": operator.gt,
     "less_than": operator.lt,
     "greater_than_equal_to": operator.ge,
@@ -147,13 +148,12 @@ def _positions(
         return _containing(series, dtype, value, key, notes)
     if condition == "like":
         return _alike(series, dtype, value, key, notes)
-    cells = series.cells()
     nulls = series.column.nulls
     if value is None:
         if condition == "equal_to":
-            return array("I", [row for row, cell in enumerate(cells) if null(cell)] if nulls else [])
+            return _mapped(series, lambda cells: map(null, cells)) if nulls else array("I")
         if condition == "not_equal_to":
-            return array("I", _known_rows(series, cells) if nulls else range(len(cells)))
+            return array("I", _known_rows(series, series.cells()) if nulls else range(series.size))
         return array("I")
     if dtype == "float64" and isinstance(value, int):
         try:
@@ -161,25 +161,31 @@ def _positions(
         except OverflowError as error:
             raise ToolError(f"{value} is too large to be compared with {key}, which holds floats") from error
     if isinstance(value, float) and value != value:
-        return array("I", range(len(cells)) if condition == "not_equal_to" else [])
-    if condition in ("equal_to", "not_equal_to"):
-        compare = operator.eq if condition == "equal_to" else operator.ne
-        return array("I", compress(range(len(cells)), map(compare, cells, repeat(value))))
+        return array("I", range(series.size) if condition == "not_equal_to" else [])
+    compare = _COMPARISONS[condition]
     try:
-        return _ordered(series, cells, condition, value)
+        if condition in ("equal_to", "not_equal_to"):
+            return _mapped(series, lambda cells: map(compare, cells, repeat(value)))
+        if series.column.kind in ("int", "float") or not series.column.nulls:
+            return _mapped(series, lambda cells: map(compare, cells, repeat(value)))
+        if series.column.kind == "text":
+            return _mapped(series, lambda cells: [cell is not NULL_TEXT and compare(cell, value) for cell in cells])
+        return _mapped(series, lambda cells: [not null(cell) and compare(cell, value) for cell in cells])
     except TypeError as error:
         raise ToolError(f"{value!r} cannot be ordered against the cells of {key}: {error}") from error
 
 
-def _ordered(series: Series, cells: list[Any], condition: str, value: Any) -> Rows[int]:
-    """Rows by an ordering; NULL meets none. Raises TypeError for cells of another kind."""
-    compare = _ORDERINGS[condition]
-    kind = series.column.kind
-    if kind in ("int", "float") or not series.column.nulls:
-        return array("I", compress(range(len(cells)), map(compare, cells, repeat(value))))
-    known = _known_rows(series, cells)
-    picked = map(cells.__getitem__, known)
-    return array("I", compress(known, map(compare, picked, repeat(value))))
+def _mapped(series: Series, test: Callable[[list[Any]], Iterable[Any]]) -> Rows[int]:
+    """Rows whose cell passes a test of its own; each stored cell is tested once where a join repeats it.
+
+    Raises what the test raises; a column of objects is tested on the table's own cells alone.
+    """
+    column, base = series.column, series.base
+    size = series.size
+    if base is not None and column.kind != "object" and len(column.values) <= size:
+        passed = list(test(column.values))
+        return array("I", compress(range(size), map(passed.__getitem__, series.places())))
+    return array("I", compress(range(size), test(series.cells())))
 
 
 def _known_rows(series: Series, cells: list[Any]) -> list[int]:
@@ -197,14 +203,28 @@ def _containing(series: Series, dtype: str, value: Any, key: str, notes: list[st
         raise ToolError(f"contains needs a text column; {key} holds {dtype} cells")
     if not isinstance(value, str):
         raise ToolError(f"contains needs a text to look for in {key}, not {value!r}")
-    cells = series.cells()
     if has_wildcards(value):
         notes.append(f"contains reads {value!r} as a regular expression, not as plain text (S12)")
-    elif dtype == "str" and (rows := rows_holding(cells, value)) is not None:
+    elif dtype == "str" and (rows := _rows_holding(series, value)) is not None:
         return rows
+    cells = series.cells()
     texts = {cell for cell in cells if type(cell) is str}
     found = _matching(texts, lambda: contains(value, texts, arrow=dtype == "str"))
     return array("I", [row for row, cell in enumerate(cells) if type(cell) is str and cell in found])
+
+
+def _rows_holding(series: Series, wanted: str) -> Rows[int] | None:
+    """``rows_holding``, on the stored cells where a join repeats them."""
+    values, size = series.column.values, series.size
+    if series.base is None or len(values) > size:
+        return rows_holding(series.cells(), wanted)
+    found = rows_holding(values, wanted)
+    if found is None:
+        return None
+    flags = bytearray(len(values))
+    for place in found:
+        flags[place] = 1
+    return array("I", compress(range(size), map(flags.__getitem__, series.places())))
 
 
 def _alike(series: Series, dtype: str, value: Any, key: str, notes: list[str]) -> Rows[int]:
@@ -297,8 +317,8 @@ def retrieved(table: Table, keys: Sequence[str], distinct: bool, limit: int) -> 
         kept = min(count, limit) if limit >= 0 else count
 
         def recipe() -> Frame:
-            series = table.frame().series
-            chosen = [Series(column.retrieved(), rows) for column, rows in (series[place] for place in places)]
+            every = table.frame().series
+            chosen = [series.through(series.column.retrieved()) for series in map(every.__getitem__, places)]
             whole = Frame(tuple(chosen), count)
             return whole if kept == count else whole.taken(array("I", range(kept)))
 
@@ -310,8 +330,8 @@ def retrieved(table: Table, keys: Sequence[str], distinct: bool, limit: int) -> 
     if limit >= 0:
         cells = cells[:limit]
     cells = _shown(cells)
-    key = digest(b"distinct", series.column.key, rows_key(series.rows), str(limit).encode())
-    frame = Frame((Series(raw_column(cells, key), None),), len(cells))
+    key = digest(b"distinct", series.key, str(limit).encode())
+    frame = Frame((Series(raw_column(cells, key)),), len(cells))
     return Derived(names, None, frame.size, (table,), frame)
 
 
@@ -329,8 +349,8 @@ def transformed(table: Table, key: str, operation: str, arguments: Mapping[str, 
     settings = repr((operation, sorted(arguments.items(), key=lambda item: item[0])))
     frame = table.frame()
     series = frame.series[place]
-    content = digest(settings.encode("utf-8", "surrogatepass"), series.column.key, rows_key(series.rows))
-    changed = Series(raw_column(cells, content), None)
+    content = digest(settings.encode("utf-8", "surrogatepass"), series.key)
+    changed = Series(raw_column(cells, content))
     own = Frame((*frame.series[:place], changed, *frame.series[place + 1 :]), table.count)
     return Derived(table.names, None, table.count, (table,), own, notes=tuple(notes))
 
@@ -372,10 +392,10 @@ def stacked(first: Table, second: Table, pandas2: bool) -> Derived:
     for place, name in enumerate(first.names):
         other = second.position(name)
         upper, lower = above.frame.series[place], below.frame.series[other]
-        key = digest(b"stacked", upper.column.key, rows_key(upper.rows), lower.column.key, rows_key(lower.rows))
+        key = digest(b"stacked", upper.key, lower.key)
         dtype, column = concatenated(above.dtypes[place], upper, below.dtypes[other], lower, key)
         dtypes.append(dtype)
-        series.append(Series(column, None))
+        series.append(Series(column))
     count = first.count + second.count
     return Derived(first.names, tuple(dtypes), count, (first, second), Frame(tuple(series), count))
 

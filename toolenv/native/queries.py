@@ -80,11 +80,20 @@ def plan_of(connection: sqlite3.Connection, universe: Universe) -> Plan:
     return _plan(tables, f"SELECT {', '.join(select)}{tail}", _rows_sql(rowids, select, tail), names, sources, notes)
 
 
-def stored_sql(connection: sqlite3.Connection, table: str) -> str:
-    """A query for rowid and cells of a whole table, by rowid."""
+class StoredSql(NamedTuple):
+    """Queries on a whole table: (first rowid, last, count); the cells by rowid; the same with the rowid last."""
+
+    extent: str
+    cells: str
+    cells_and_rowids: str
+
+
+def stored_sql(connection: sqlite3.Connection, table: str) -> StoredSql:
     columns = [row[0] for row in connection.execute(f"SELECT * FROM {quoted(table)} LIMIT 0").description]
     rowid = _rowid(quoted(table), columns)
-    return f"SELECT {rowid}, * FROM {quoted(table)} ORDER BY {rowid}"
+    tail = f"FROM {quoted(table)} ORDER BY {rowid}"
+    extent = f"SELECT min({rowid}), max({rowid}), count(*) FROM {quoted(table)}"
+    return StoredSql(extent, f"SELECT * {tail}", f"SELECT *, {rowid} {tail}")
 
 
 def _single(universe: Universe, columns: list[str]) -> Plan:
@@ -118,11 +127,12 @@ def _rowid(table: str, columns: list[str]) -> str:
 
 
 def _rows_sql(rowids: list[str], cells: list[str], tail: str) -> str | None:
-    """Row numbers instead of cells. The unused CASE names every column, or SQLite might choose another plan."""
+    """Row numbers instead of cells. A branch never taken names every column, or SQLite might choose another plan."""
     if "" in rowids or len(cells) > _MOST_COLUMNS:
         return None
-    numbers = ", ".join(f"{rowid} - ?{place}" for place, rowid in enumerate(rowids, 2))
-    return f"SELECT {numbers}, CASE WHEN ?1 THEN {' || '.join(cells)} END{tail}"
+    first, *numbers = [f"{rowid} - ?{place}" for place, rowid in enumerate(rowids, 2)]
+    first = f"CASE WHEN ?1 THEN {' || '.join(cells)} ELSE {first} END"
+    return f"SELECT {', '.join([first, *numbers])}{tail}"
 
 
 def _joins(

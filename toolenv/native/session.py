@@ -240,8 +240,8 @@ class NativeSession:
     def _getter(self, table: Table, column: str) -> tuple[str, str | None, tuple[str, ...]]:
         if column not in table.names:
             raise ToolError(f"the table has no column {column}; its columns are {', '.join(table.names)}")
-        column_seen, rows = table.frame().series[table.position(column)]
-        return _dumped(column_seen.retrieved_cells(rows)), None, ()
+        series = table.frame().series[table.position(column)]
+        return _dumped(series.through(series.column.retrieved()).cells()), None, ()
 
     def _on_lists(self, tool: Tool, arguments: Mapping[str, Json]) -> tuple[str, str | None, tuple[str, ...]]:
         if tool.operation == "calculate":
@@ -274,8 +274,8 @@ class NativeSession:
         table = self._handles[value]
         if len(table.names) != 1:
             raise ToolError(f"{value} has {len(table.names)} columns where a list is wanted; retrieve one column first")
-        column, rows = table.frame().series[0]
-        return column.retrieved_cells(rows)
+        series = table.frame().series[0]
+        return series.through(series.column.retrieved()).cells()
 
     def _check_keys(self, tool: Tool, arguments: Mapping[str, Json]) -> None:
         """Column names must be the table's own, to the letter; an empty one counts as wrong (S5, shape 3 of 1.5)."""

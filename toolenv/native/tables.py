@@ -12,11 +12,12 @@ from array import array
 from base64 import b64encode
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 from toolenv.environment import ColumnInfo
 from toolenv.model import Json
-from toolenv.native.columns import Rows, Series, digest, null, rows_key, take
+from toolenv.native.columns import Rows, Series, digest, null, take
 
 
 class Frame(NamedTuple):
@@ -29,11 +30,11 @@ class Frame(NamedTuple):
         """The frame's rows at ``positions``; index vectors that columns share stay shared."""
         composed: dict[int, Rows[int]] = {}
         series = []
-        for column, rows in self.series:
+        for column, rows, base in self.series:
             selected = composed.get(id(rows))
             if selected is None:
                 selected = composed[id(rows)] = take(rows, positions)
-            series.append(Series(column, selected))
+            series.append(Series(column, selected, base))
         return Frame(tuple(series), len(positions))
 
     def selected(self, positions: Rows[int]) -> Frame:
@@ -157,10 +158,14 @@ class Table:
         for parent in self.parents:
             held = parent._frame
             if held is not None:
-                shared.update(id(column) for column, _ in held.series)
-                shared.update(id(rows) for _, rows in held.series)
-        vectors = {id(rows): len(rows) * rows.itemsize for _, rows in frame.series if rows is not None}
-        own = {id(column): column.cost for column, _ in frame.series if id(column) not in shared}
+                shared.update(map(id, chain.from_iterable(held.series)))
+        vectors = {
+            id(vector): len(vector) * vector.itemsize
+            for _, rows, base in frame.series
+            for vector in (rows, base)
+            if vector is not None
+        }
+        own = {id(series.column): series.column.cost for series in frame.series if id(series.column) not in shared}
         kept = sum(size for identity, size in vectors.items() if identity not in shared)
         return 512 + 80 * len(frame.series) + kept + sum(own.values())
 
@@ -174,13 +179,10 @@ class Table:
     def fingerprint(self) -> str:
         if self._fingerprint is None:
             frame = self.frame()
-            vectors: dict[int, bytes] = {}
-            parts = []
-            for name, (column, rows) in zip(self.names, frame.series, strict=True):
-                key = vectors.get(id(rows))
-                if key is None:
-                    key = vectors[id(rows)] = rows_key(rows)
-                parts.append(digest(name.encode("utf-8", "surrogatepass"), column.key, key))
+            parts = [
+                digest(name.encode("utf-8", "surrogatepass"), series.key)
+                for name, series in zip(self.names, frame.series, strict=True)
+            ]
             self._fingerprint = digest(str(self.count).encode(), *parts).hex()
         return self._fingerprint
 
@@ -223,7 +225,7 @@ class HandleView:
         frame = self._table.frame()
         window = range(frame.size)[max(0, start) : max(0, stop)]
         positions = array("I", window)
-        columns = [map(json_cell, Series(column, take(rows, positions)).cells()) for column, rows in frame.series]
+        columns = [map(json_cell, series.iterate()) for series in frame.taken(positions).series]
         return list(zip(*columns, strict=True)) if columns else [() for _ in window]
 
     def column(self, index: int) -> Iterator[Json]:
