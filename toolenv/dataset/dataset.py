@@ -252,11 +252,11 @@ class Dataset:
         others = sorted(
             child.name
             for child in self.path.iterdir()
-            if child.is_dir() and is_domain_name(child.name) and capability_folders(child, child.name)
+            if child.is_dir() and is_domain_name(child.name) and _is_split(child)
         )
         if others:
             return f"{self.path} has no split {self.split!r}; it has {', '.join(others)} (choose with --split)."
-        if capability_folders(self.path, self.path.name):
+        if _is_split(self.path):
             return f"{self.path} is a split of a dataset; DATA is the folder above it ({self.path.parent})."
         return f"{self.path} is not a dataset in VAKRA's layout: there is no {wanted}."
 
@@ -412,6 +412,12 @@ def _no_uuid(record: Json) -> str:
         return "has no uuid"
     value = record["uuid"]
     return "has an empty uuid" if value in (None, "") else f"has the uuid {json.dumps(value)}, which is not text"
+
+
+def _is_split(folder: Path) -> bool:
+    """Whether a folder holds capability folders with an input or an output side (those of a run have neither)."""
+    folders = capability_folders(folder, folder.name).values()
+    return any((place / side).is_dir() for place in folders for side in ("input", "output"))
 
 
 def _checked(domain: str) -> str:
