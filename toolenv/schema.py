@@ -81,6 +81,16 @@ def refusal(spec: ToolSpec, arguments: Mapping[str, Json]) -> str | None:
     return None if error is None else f"{REFUSAL_PREFIX}{error}"
 
 
+def for_endpoint(spec: ToolSpec) -> dict[str, Json]:
+    """The schema as a strict endpoint takes it: an object at the top, ``items`` for every list, no bare ``true``.
+
+    Only for telling a model what the tool takes; arguments are checked against the tool's own schema.
+    """
+    schema = _filled_in(spec.input_schema if isinstance(spec.input_schema, Mapping) else {}, 0)
+    properties = schema.get("properties")
+    return {**schema, "type": "object", "properties": properties if isinstance(properties, dict) else {}}
+
+
 # --- the parts of a schema -------------------------------------------------------------------------------------------
 
 
@@ -125,6 +135,32 @@ def _referenced(reference: Json, root: Json) -> Json:
         else:
             return None
     return part
+
+
+_NAMED_PARTS: Final = ("properties", "$defs", "definitions", "patternProperties")
+_LISTED_PARTS: Final = ("anyOf", "oneOf", "allOf", "prefixItems")
+_SINGLE_PARTS: Final = ("items", "additionalProperties", "not")
+
+
+def _filled_in(part: Json, depth: int) -> Any:
+    if isinstance(part, bool):
+        return {} if part else {"not": {}}
+    if not isinstance(part, Mapping) or depth > 4 * _LARGEST_DEPTH:
+        return part
+    filled = dict(part)
+    for word in _NAMED_PARTS:
+        if isinstance(filled.get(word), Mapping):
+            filled[word] = {name: _filled_in(inner, depth + 1) for name, inner in filled[word].items()}
+    for word in _LISTED_PARTS:
+        if isinstance(filled.get(word), list):
+            filled[word] = [_filled_in(inner, depth + 1) for inner in filled[word]]
+    for word in _SINGLE_PARTS:
+        if isinstance(filled.get(word), Mapping) or (word == "items" and word in filled):
+            filled[word] = _filled_in(filled[word], depth + 1)
+    kinds = filled.get("type")
+    if (kinds == "array" or (isinstance(kinds, list) and "array" in kinds)) and "items" not in filled:
+        filled["items"] = {}
+    return filled
 
 
 # --- coercion --------------------------------------------------------------------------------------------------------

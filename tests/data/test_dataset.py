@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -125,6 +126,15 @@ def test_only_the_domains_own_file_is_data(write: Write) -> None:
     for name in ("hockey (1).json", "hockey.json.bak", "README.md"):
         assert any(name in note for note in dataset.notes)
     assert not any("_tools" in note or "results" in note or "._" in note for note in dataset.notes)
+
+
+def test_what_is_no_regular_file_is_never_opened(write: Write) -> None:
+    folder = write({f"{OUTPUT}/hockey.json": [truth("a")]})
+    os.mkfifo(folder / OUTPUT / "movie.json")
+    (folder / OUTPUT / "sales.json").symlink_to(folder / "nowhere.json")
+    dataset = Dataset.open(folder)
+    assert [ref.domain for ref in dataset.refs()] == ["hockey"]
+    assert ["movie.json" in dataset.problems[0], "sales.json" in dataset.problems[1]] == [True, True]
 
 
 def test_two_files_for_one_domain_of_which_neither_is_plain(write: Write) -> None:

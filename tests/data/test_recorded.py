@@ -288,6 +288,20 @@ async def test_handles_are_numbered_by_the_sessions_own_history(
         )
 
 
+async def test_a_handle_that_names_no_table_is_a_failed_call(
+    hockey: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("rec")
+    recorder = Recorder(NativeEnvironment(Dataset.open(hockey)), folder)
+    await played(recorder, SCRIPTS[0])
+    await recorder.close()
+    session = await RecordedEnvironment(folder).open(instance("u-1", 1))
+    await session.call(*SCRIPTS[0][0])
+    result = await session.call("aggregate_data", {"data_label": "filtered_team_9", "aggregation_operation": "count"})
+    assert (result.failed, result.error_kind, result.is_error) == (True, "tool_failed", False)
+    assert "filtered_team_9" in result.text
+
+
 async def test_an_instance_whose_universe_was_not_recorded(
     hockey: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

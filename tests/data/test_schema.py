@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolenv.model import ToolSpec
-from toolenv.schema import arguments_of, coerce, refusal
+from toolenv.schema import arguments_of, coerce, for_endpoint, refusal
 
 NESTED: dict[str, Any] = {
     "type": "object",
@@ -219,3 +219,35 @@ def test_a_number_survives_as_text(value: float) -> None:
     assert back["x"] == value
     text, _ = coerce(one({"type": "string"}), {"x": value})
     assert text["x"] == str(value)
+
+
+def lists_without_items(part: Any) -> list[Any]:
+    if isinstance(part, dict):
+        own = [part] if part.get("type") == "array" and "items" not in part else []
+        return own + [found for inner in part.values() for found in lists_without_items(inner)]
+    return [found for inner in part for found in lists_without_items(inner)] if isinstance(part, list) else []
+
+
+@pytest.mark.parametrize(
+    "schema", [NESTED, {}, None, True, {"type": "string"}, {"properties": {"a": True, "b": False}}]
+)
+def test_what_a_strict_endpoint_is_told(schema: Any) -> None:
+    import copy
+
+    import jsonschema
+
+    before = copy.deepcopy(schema)
+    told = for_endpoint(spec(schema))
+    assert told["type"] == "object"
+    assert isinstance(told["properties"], dict)
+    assert all(isinstance(part, dict) for part in told["properties"].values())
+    assert lists_without_items(told) == []
+    jsonschema.Draft202012Validator.check_schema(told)
+    assert schema == before, "the tool's own schema stays as it is"
+
+
+def test_references_are_kept_for_an_endpoint() -> None:
+    told = for_endpoint(spec(NESTED))
+    assert told["properties"]["conditions"]["items"] == {"$ref": "#/$defs/Condition"}
+    assert told["$defs"] == NESTED["$defs"]
+    assert told["properties"]["mode"] == NESTED["properties"]["mode"]

@@ -43,7 +43,9 @@ def domain_files(folder: Path, label: str) -> DomainFiles:
         name, ending = path.stem, path.suffix.lower()
         if path.name.startswith(".") or name.lower().endswith("_tools") or name.lower() in _LOGS or path.is_dir():
             continue
-        if ending in _ENDINGS and is_domain_name(name):
+        if not path.is_file():
+            problems.append(f"{prefix}{path.name} is no regular file and was not read.")
+        elif ending in _ENDINGS and is_domain_name(name):
             candidates[name.casefold()].append(path)
         else:
             ignored.append(f"{prefix}{path.name} is no domain's file and was ignored.")

@@ -122,6 +122,9 @@ class RecordedSession:
             problem = refusal(spec, arguments)
             if problem is not None:
                 return result_of(problem, True)
+            stale = self._stale_handle(arguments)
+            if stale is not None:
+                return result_of(f"Input validation error: no table of this session is named {stale!r}", False)
             raise NotRecorded(
                 f"{self._recording.label} does not hold an answer to {name}({_shown(arguments)}); "
                 "record it, or give another environment before this one."
@@ -168,6 +171,13 @@ class RecordedSession:
             known = {given: value for given, value in written.items() if given in names.known}
             return self._recording.find(universe, call_key(name, known))
         return None
+
+    def _stale_handle(self, arguments: Mapping[str, Json]) -> str | None:
+        """A name where a table's handle is due and that is none; every environment fails such a call."""
+        if self._universe is None:
+            return None
+        named = (value for name, value in arguments.items() if name.startswith("data_label"))
+        return next((name for name in named if isinstance(name, str) and name not in self._chains), None)
 
     def _succeeded(
         self, name: str, written: Mapping[str, Json], universe: str | None, result: ToolResult
