@@ -10,6 +10,7 @@ from toolenv.build.source import Passage
 from toolenv.model import Json, Value
 from toolenv.values import normal_text, occurs
 
+_SHORTEST_ENTITY = 3
 _SHORTEST_TEXT = 4
 _SHORTEST_NUMBER = 3
 
@@ -34,7 +35,7 @@ def asked_fact(query: str, arguments: Iterable[Json], rows: Iterable[Sequence[Js
     """The fact of one hop; values too short to be told from chance are left out."""
     return AskedFact(
         hop=query,
-        entities=tuple(str(a) for a in arguments if isinstance(a, str) and len(a) >= _SHORTEST_TEXT),
+        entities=tuple(str(a) for a in arguments if isinstance(a, str) and len(a) >= _SHORTEST_ENTITY),
         answers=tuple(dict.fromkeys(_written(v) for row in rows for v in row if _telling(v))),
     )
 
