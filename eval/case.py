@@ -49,4 +49,4 @@ def analyses(case: Case) -> tuple[GroundTruthAnalysis, PredictionAnalysis]:
         if case.truth is None:
             raise ValueError(f"instance {case.instance.uuid} has no executed ground truth")
         truth = analyse_truth(case.instance, case.truth)
-    return truth, case.prediction_analysis or analyse_prediction(case.prediction)
+    return truth, case.prediction_analysis or analyse_prediction(case.prediction, truth.calls)

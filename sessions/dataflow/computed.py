@@ -23,7 +23,7 @@ CONVENTIONAL = frozenset({0, 1, 2, 10, 100, 1000})
 
 def computes_from_nowhere(instance: Instance, calls: MadeCalls) -> Iterator[int]:
     """The numbers of the calls of literal tools of whose values none was seen in the dialogue or in a response."""
-    if not any(made.call.name in LITERAL_TOOLS for made in calls.scored):
+    if instance.capability != 1 or not any(made.call.name in LITERAL_TOOLS for made in calls.scored):
         return
     texts = [text for turn in instance.turns for text in (turn.query, *map(str, atoms(turn.answer)))]
     seen = ValueIndex(number for text in texts for _, _, number in numbers_in(text))
@@ -32,7 +32,7 @@ def computes_from_nowhere(instance: Instance, calls: MadeCalls) -> Iterator[int]
         if made.call.name in LITERAL_TOOLS and made.scored and not made.failed:
             inputs = [atom for name, value in made.arguments.items() if _is_input(name) for atom in atoms(value)]
             telling = [atom for atom in inputs if key(atom) not in CONVENTIONAL] or inputs
-            if not any(_is_known(atom, seen, texts) for atom in telling):
+            if telling and not any(_is_known(atom, seen, texts) for atom in telling):
                 yield made.number
                 continue
         found = facts_of(made)

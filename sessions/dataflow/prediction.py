@@ -111,10 +111,19 @@ class PredictionAnalysis:
         return next((number for number, view in self.tables if tables.same_content(view, table)), None)
 
 
-def analyse_prediction(executed: ExecutedTrajectory) -> PredictionAnalysis:
-    """Analyse an executed prediction (or any other trajectory of the instance)."""
+def analyse_prediction(executed: ExecutedTrajectory, truth: MadeCalls | None = None) -> PredictionAnalysis:
+    """Analyse an executed prediction (or any other trajectory of the instance).
+
+    ``truth`` are the ground truth's calls, where they are known: what it computes itself is never baseless.
+    """
     calls = made_calls(executed)
-    baseless = frozenset(computes_from_nowhere(executed.trajectory.instance, calls))
+    reference = [] if truth is None else [(made.call.name, made.arguments) for made in truth.scored]
+    strange = set(computes_from_nowhere(executed.trajectory.instance, calls))
+    baseless = frozenset(
+        made.number
+        for made in calls.scored
+        if made.number in strange and (made.call.name, made.arguments) not in reference
+    )
     facts = dict(_established(calls, baseless))
     return PredictionAnalysis(executed=executed, calls=calls, facts=facts, baseless=baseless)
 

@@ -68,6 +68,13 @@ def test_e5_a_number_computed_from_nothing_is_no_fact(world):
     assert verdict.passed is False and verdict.failed_stage == "tool_sequence"
 
 
+def test_e5_what_the_ground_truth_computes_itself_is_never_from_nothing(world):
+    calls = [("Calculator", {"input_1": 45, "input_2": 40, "operation": "subtract"})]
+    world.instance("u1", ["5"], calls)
+    world.predict("u1", "5", calls)
+    assert world.verdict().passed is True
+
+
 def test_e5_a_number_computed_from_what_was_seen_is_one(world):
     calls = [
         *DC,
