@@ -97,6 +97,8 @@ async def test_a_registry_prefix_leads_to_the_tool(session: ComposedSession) -> 
     plain = await session.call("get_legs", arguments)
     for name in ("task_4_zoo_get_legs", "get_legs_v1_zoo_get_legs_get"):
         assert (await session.call(name, arguments)).text == plain.text
+    passages = await session.call("task_4_zoo_query_zoo", {"question": "When does the lion sleep?"})
+    assert "The lion sleeps at noon." in passages.text
     refused = await session.call("task_4_zoo_get_legs", {})
     assert refused.error_kind == "refused_arguments"
 

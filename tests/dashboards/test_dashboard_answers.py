@@ -129,6 +129,12 @@ async def test_an_answer_with_too_many_rows_is_refused(tools_of: ToolsFactory) -
     assert "more than 3 rows" in result.text
 
 
+async def test_a_value_that_would_fill_the_memory_is_refused(tools_of: ToolsFactory) -> None:
+    result = await tools_of(endpoint("get", "SELECT zeroblob(200000000)", "scalar")).call("get", {})
+    assert result.failed
+    assert "too big" in result.text
+
+
 @pytest.mark.parametrize(
     "sql",
     [

@@ -20,6 +20,9 @@ DEADLINE_S = 10.0
 ROW_CAP = 100_000
 """Rows that one statement may return."""
 
+LONGEST_CELL = 64 * 1024 * 1024
+"""Bytes that one value may have, so that no statement can fill the memory with a single text."""
+
 _OPERATIONS_BETWEEN_CHECKS = 20_000
 _INT64 = range(-(2**63), 2**63)
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
@@ -108,6 +111,7 @@ class ReadOnlyDatabase:
         if self._connection is None:
             self._connection = open_read_only(self.path)
             self._connection.text_factory = self._text
+            self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_CELL)
             self._connection.set_authorizer(_authorize)
             self._connection.set_progress_handler(self._overdue, _OPERATIONS_BETWEEN_CHECKS)
         return self._connection

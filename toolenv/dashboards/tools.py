@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from http import HTTPStatus
@@ -17,8 +16,7 @@ from toolenv.dashboards.definition import EndpointFile, load_endpoints
 from toolenv.dashboards.openapi_tools import Operation, operations
 from toolenv.errors import EnvironmentFailure
 from toolenv.model import Json, ToolResult, ToolSpec
-
-_REGISTRY_PREFIX = "task_"
+from toolenv.recorded.aliases import own_name
 
 
 class DashboardTools:
@@ -35,6 +33,7 @@ class DashboardTools:
         self._aliases = {
             alias: e.operation_id for e in content.endpoints for alias in (e.long_operation_id, *e.aliases)
         }
+        self._names = {*self._operations, *self._aliases}
 
     def specs(self) -> Sequence[ToolSpec]:
         """The tools in document order."""
@@ -47,15 +46,9 @@ class DashboardTools:
 
     def resolve(self, name: str) -> str | None:
         """The tool's own name for one of its spellings: ``task_<n>_<domain>_<name>``, or a long operation id."""
-        if name in self._operations:
-            return name
-        if name in self._aliases:
-            return self._aliases[name]
-        if name.startswith(_REGISTRY_PREFIX):
-            match = re.match(rf"task_\d+_{re.escape(self.domain)}_(?P<rest>.+)\Z", name)
-            if match and not match["rest"].startswith(_REGISTRY_PREFIX):
-                return self.resolve(match["rest"])
-        return None
+        own = own_name(name, self.domain, self._names)
+        own = self._aliases.get(own, own)
+        return own if own in self._operations else None
 
     async def call(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
         """Call a tool by its own name with arguments that its schema accepts.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -32,6 +31,7 @@ class ComposedSession:
             *(dashboards.specs() if dashboards is not None else ()),
             *(documents.specs() if documents is not None else ()),
         ]
+        self._by_name = {tool.name: tool for tool in self._tools}
         self._open = dashboards is not None
         if dashboards is not None:
             dashboards.database.acquire()
@@ -46,21 +46,20 @@ class ComposedSession:
         return msgspec.structs.replace(result, duration_s=time.perf_counter() - started)
 
     async def _answer(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
+        from toolenv.recorded.aliases import own_name
         from toolenv.schema import refusal
 
-        own_name = self._dashboards.resolve(name) if self._dashboards is not None else None
-        wanted = own_name or name
-        spec = next((tool for tool in self._tools if tool.name == wanted), None)
+        endpoint = self._dashboards.resolve(name) if self._dashboards is not None else None
+        spec = self._by_name.get(endpoint or own_name(name, self._domain, self._by_name))
         if spec is None:
             return self._get_data() if name == "get_data" else _unknown(name)
         problem = refusal(spec, arguments)
         if problem is not None:
             return ToolResult(text=problem, is_error=True, failed=True, error_kind="refused_arguments")
-        if own_name is not None and self._dashboards is not None:
-            return await self._dashboards.call(own_name, arguments)
+        if endpoint is not None and self._dashboards is not None:
+            return await self._dashboards.call(endpoint, arguments)
         assert self._documents is not None
-        found = self._documents.call(name, arguments)
-        return await found if inspect.isawaitable(found) else found
+        return await self._documents.call(spec.name, arguments)
 
     def _get_data(self) -> ToolResult:
         text = json.dumps({"domain": self._domain, "tools": len(self._tools)})
