@@ -12,8 +12,8 @@ from functools import cached_property
 from pathlib import Path
 
 from toolenv.dataset import Dataset, InstanceRef
-from toolenv.dataset.dataset import index_by_uuid
 from toolenv.dataset.fingerprint import fingerprint_of
+from toolenv.dataset.indexing import index_by_uuid
 from toolenv.dataset.layout import capability_folders, domain_files
 from toolenv.dataset.record_file import RecordFile, Span
 from toolenv.dataset.records import prediction_from

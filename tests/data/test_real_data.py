@@ -15,7 +15,7 @@ from sessions.submission_check import check_run
 from sessions.submissions import Run, unfit
 from sessions.trajectory import CallTool
 from toolenv.dataset import Dataset
-from toolenv.dataset.dataset import index_by_uuid
+from toolenv.dataset.indexing import index_by_uuid
 from toolenv.documents import DocumentTools
 from toolenv.native import NativeEnvironment
 from toolenv.recorded import RecordedEnvironment, Recorder

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from toolenv.dataset.dataset import index_by_uuid
+from toolenv.dataset.indexing import index_by_uuid
 from toolenv.dataset.record_file import RecordFile, records_of
 from toolenv.errors import DataError
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from toolenv.dataset.dataset import Dataset, InstanceRef, RecordCounts
+from toolenv.dataset.dataset import Dataset, InstanceRef
+from toolenv.dataset.indexing import RecordCounts
 
 __all__ = ["Dataset", "InstanceRef", "RecordCounts"]
