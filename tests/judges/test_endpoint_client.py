@@ -235,6 +235,39 @@ async def test_server_errors_end_when_patience_ends(endpoint: Any, failed: Any) 
     await asking.aclose()
 
 
+async def test_an_endpoint_that_never_answers_is_left_alone_and_then_tried(endpoint: Any, failed: Any) -> None:
+    policy = RetryPolicy(first_wait_s=0.001, max_attempts=1)
+    asking = client(endpoint, retries=policy)
+    await asking.probe({})
+    endpoint.default = lambda body: failed(500, "broken for good")
+    for _ in range(8):
+        with pytest.raises(EndpointError, match="broken for good"):
+            await asking.chat(ASK)
+    with pytest.raises(EndpointError, match=r"last 8 requests; it was not asked again.*broken for good"):
+        await asking.chat(ASK)
+    assert len(endpoint.asked) == 8
+    await asking.aclose()
+    asking = client(endpoint, retries=RetryPolicy(first_wait_s=0.001, max_attempts=1, rest_s=0))
+    for _ in range(9):
+        with pytest.raises(EndpointError):
+            await asking.chat(ASK)
+    assert len(endpoint.asked) == 17, "after the rest one is sent as a trial"
+    await asking.aclose()
+
+
+async def test_a_failed_probe_can_be_forgotten(endpoint: Any, failed: Any) -> None:
+    endpoint.answer_probes = False
+    endpoint.script = [lambda body: failed(401, "bad key")]
+    asking = client(endpoint)
+    for _ in range(3):
+        with pytest.raises(EndpointError, match="bad key"):
+            await asking.chat(ASK)
+    assert len(endpoint.requests) == 1
+    asking.forget_failure()
+    assert (await asking.chat(ASK)).content
+    await asking.aclose()
+
+
 async def test_a_server_that_is_down_is_named_and_asked_by_one_probe_only() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
@@ -256,6 +289,7 @@ async def test_a_slow_server_is_a_timeout(endpoint: Any) -> None:
         return {}
 
     endpoint.default = never
+    asking = client(endpoint)
     try:
         with pytest.raises(EndpointError) as caught:
             await ask(endpoint, timeout_s=0.05, retries=RetryPolicy(first_wait_s=0.001, short_attempts=2))

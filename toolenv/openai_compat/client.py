@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     import httpx2
 
 FAILED_PROBE_HOLDS_S = 15.0
-"""For how long a failed probe speaks for the requests that follow it, so that a batch does not knock for each."""
+FAILED_PROBE_HOLDS_TIMES = 4
+"""For how long a failed probe speaks for the requests that follow it, so that a batch does not knock for each:
+so many seconds, or so many times as long as it took."""
 
 _PROBE = ({"role": "user", "content": 'Reply with this JSON object and nothing else: {"ok": true}'},)
 _PROBE_TOKENS = 16
@@ -69,6 +71,10 @@ class Client:
         """Optional parameters that the endpoint refused -> its words, by name."""
         return self._negotiation.dropped
 
+    def forget_failure(self) -> None:
+        """Ask again at the next request, although the last probe failed (a person has seen to the endpoint)."""
+        self._failed_probe = None
+
     async def aclose(self) -> None:
         await self._sender.aclose()
 
@@ -83,15 +89,18 @@ class Client:
         async with self._probing:
             if self._knows(wanted):
                 return
-            if self._failed_probe is not None and time.monotonic() - self._failed_probe[0] < FAILED_PROBE_HOLDS_S:
+            if self._failed_probe is not None and time.monotonic() < self._failed_probe[0]:
                 raise self._failed_probe[1]
             limit = {"max_tokens": _PROBE_TOKENS} if "max_tokens" in wanted else {}
+            started = time.monotonic()
             try:
                 await self._find_accepted({**parameters, **limit})
             except EndpointError as error:
                 if error.kind != "budget":
                     self._sender.doubt()
-                    self._failed_probe = (time.monotonic(), error)
+                    now = time.monotonic()
+                    holds = max(FAILED_PROBE_HOLDS_S, FAILED_PROBE_HOLDS_TIMES * (now - started))
+                    self._failed_probe = (now + holds, error)
                 raise
             self._failed_probe = None
             self._probed = (self._probed or frozenset()) | wanted
@@ -106,13 +115,13 @@ class Client:
     ) -> ChatReply:
         """One completion. ``parameters`` are optional ones (temperature, seed, response_format, max_tokens ...).
 
-        A probe with the same parameters goes before the first request. ``deadline_s`` bounds everything, waits
-        included.
+        A probe with the same parameters goes before the first request, with its own patience. ``deadline_s`` bounds
+        the request with all its waits.
         """
         wanted = parameters or {}
+        await self.probe(wanted)
         try:
             async with asyncio.timeout(deadline_s):
-                await self.probe(wanted)
                 return await self._chat(messages, wanted, tools)
         except TimeoutError:
             raise self._too_late(deadline_s) from None

@@ -28,6 +28,9 @@ KEPT_EXCHANGES = 50
 UNANSWERED_BEFORE_DOUBT = 3
 """After so many requests in a row came to nothing, the next ones are tried once each until one is answered."""
 
+UNANSWERED_BEFORE_REST = 8
+"""After so many, none is sent for ``RetryPolicy.rest_s``, then one as a trial: a dead endpoint ends a batch soon."""
+
 
 class Waiting(Value, frozen=True):
     """Told to the listener when a request waits before it is sent again: why, how long (seconds), which attempt."""
@@ -79,6 +82,9 @@ class Sender:
         self._random = random or Random()
         self._not_before = 0.0
         self._unanswered = 0
+        self._answered = False
+        self._last_fault: EndpointError | None = None
+        self._rests_until = 0.0
         self.ledger = Ledger(settings.budget, settings.prices)
         self.exchanges: deque[Exchange] = deque(maxlen=KEPT_EXCHANGES)
         self.retried = 0
@@ -112,6 +118,7 @@ class Sender:
         usage = None
         try:
             async with self._slots:
+                self._admit()
                 attempts = Attempts(body)
                 value = await self._until_answered(path, attempts, read)
             assert attempts.answer is not None
@@ -134,13 +141,33 @@ class Sender:
                 attempts.failures.append(f"{error.kind}: {self._redacted(error.message)}")
                 wait = self._next_wait(error, attempts)
             else:
-                self._unanswered = 0
+                self._answered = True
+                self._unanswered, self._last_fault, self._rests_until = 0, None, 0.0
                 return value
             self.retried += 1
             attempts.waited += wait
             if self._listener is not None:
                 self._listener(Waiting(reason=attempts.failures[-1], seconds=wait, attempt=attempts.number))
             await asyncio.sleep(wait)
+
+    def _admit(self) -> None:
+        """Raise ``EndpointError`` at once while the endpoint rests; the first request after that is a trial."""
+        last, now = self._last_fault, time.monotonic()
+        if last is None or self._unanswered < UNANSWERED_BEFORE_REST:
+            return
+        if now < self._rests_until:
+            message = (
+                f"{self.who} has not answered the last {self._unanswered} requests; it was not asked again. {last}"
+            )
+            raise EndpointError(message, kind=last.kind, status=last.status, code=last.code)
+        self._rests_until = now + self._settings.retries.rest_s + self._settings.timeout_s
+
+    def _given_up(self, fault: EndpointError) -> EndpointError:
+        self._unanswered += 1
+        self._last_fault = fault
+        if self._unanswered >= UNANSWERED_BEFORE_REST:
+            self._rests_until = time.monotonic() + self._settings.retries.rest_s
+        return fault
 
     async def _wait_for_others(self) -> None:
         wait = self._not_before - time.monotonic()
@@ -151,17 +178,19 @@ class Sender:
         """Seconds until the next attempt. Raises ``EndpointError`` when there is to be none."""
         policy, headers = self._settings.retries, attempts.answer.headers if attempts.answer else {}
         allowed = policy.max_attempts if error.kind in LASTING else policy.short_attempts
+        if error.kind == "timeout" and not self._answered:
+            allowed = 1
         if error.kind not in LASTING | PASSING:
             raise self._fault(error, "", attempts)
         asked = requested_wait(headers)
         if asked is not None and asked > policy.longest_wait_s:
-            self._unanswered += 1
-            raise self._fault(error, f" It asks to wait {asked:.0f} seconds, longer than is waited.", attempts)
+            more = f" It asks to wait {asked:.0f} seconds, longer than is waited."
+            raise self._given_up(self._fault(error, more, attempts))
         wait = backoff(attempts.number, policy, self._random) if asked is None else asked
         doubtful = self._unanswered >= UNANSWERED_BEFORE_DOUBT
-        if doubtful or attempts.number >= allowed or attempts.elapsed + wait > policy.window_s:
-            self._unanswered += 1
-            raise self._fault(error, f" Tried {attempts.number} times.", attempts)
+        window = policy.server_window_s if error.kind == "server" else policy.window_s
+        if doubtful or attempts.number >= allowed or attempts.elapsed + wait > window:
+            raise self._given_up(self._fault(error, f" Tried {attempts.number} times.", attempts))
         if error.kind == "rate_limited" and asked is not None:
             self._not_before = max(self._not_before, time.monotonic() + wait)
         return wait

@@ -26,17 +26,21 @@ _KEY_VARIABLES: Mapping[Purpose, tuple[str, ...]] = {
 class RetryPolicy(Value, frozen=True):
     """How patient a request is. All times in seconds.
 
-    Rate limits and server errors are tried again for ``window_s`` (a minute of 429 is outlived), dropped connections,
-    time-outs and unreadable bodies only ``short_attempts`` times. A wait that the server asks for and that is longer
-    than ``longest_wait_s`` ends the request instead.
+    Rate limits are tried again for ``window_s`` (a minute of 429 is outlived) and server errors for
+    ``server_window_s``, both at most ``max_attempts`` times; dropped connections, time-outs and unreadable bodies only
+    ``short_attempts`` times, and a time-out once where the endpoint never answered. A wait that the server asks for and
+    that is longer than ``longest_wait_s`` ends the request instead. After several requests that came to nothing the
+    endpoint is left alone for ``rest_s``.
     """
 
     max_attempts: int = 12
     short_attempts: int = 3
     window_s: float = 150.0
+    server_window_s: float = 60.0
     first_wait_s: float = 0.5
     longest_backoff_s: float = 20.0
     longest_wait_s: float = 90.0
+    rest_s: float = 30.0
 
 
 class Prices(Value, frozen=True):
