@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -68,6 +69,21 @@ def test_half_a_build_is_never_used(places: Path, quick: list[Path], monkeypatch
             sample_dataset()
     assert list((places / "cache" / "vakra-tui").iterdir()) == []
     assert sample_dataset().is_dir()
+
+
+def test_another_process_may_finish_first(places: Path, quick: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    first = sample_dataset()
+    shutil.rmtree(first.parent)
+
+    def overtaken(out: Path) -> None:
+        (out / "dataset").mkdir()
+        target = out.with_name(out.name.rpartition(".")[0])
+        (target / "dataset").mkdir(parents=True)
+        (target / "complete").touch()
+
+    monkeypatch.setattr(sample_cache, "_run_apart", overtaken)
+    assert sample_dataset() == first
+    assert [p.name for p in first.parent.parent.iterdir()] == [first.parent.name]
 
 
 def test_a_cache_that_cannot_be_written_falls_back(places: Path, quick: list[Path]) -> None:
