@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 
 from tests.data.conftest import TURNS, question
 from toolenv.dataset import Dataset
-from toolenv.documents import DocumentTools, embedder_from_environment
+from toolenv.documents import DocumentTools, embedder_from_environment, has_documents
 from toolenv.documents.index import Hit, PassageIndex, index_of, words_of
 from toolenv.documents.passages import DocumentFile, Passage
 from toolenv.documents.vectors import VectorIndex, fused
 from toolenv.errors import EnvironmentFailure
+from toolenv.native import NativeEnvironment
 
 Write = Callable[[Mapping[str, Any]], Path]
 DOCS = [
@@ -227,6 +228,9 @@ async def test_a_chroma_folder_is_read_and_not_written(write: Write, tmp_path: P
     chroma(folder, {"hockey": {"h1": "medals", "h2": "rivers"}, "world": {"w1": "medals of the world"}, "movie": {}})
     before = {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in folder.rglob("*")}
     tools = DocumentTools(world, "hockey")
+    assert [has_documents(world, name) for name in ("hockey", "nobody")] == [True, False]
+    assert NativeEnvironment(world).serves(4, "hockey")
+    assert not NativeEnvironment(world).serves(2, "hockey")
     assert await ids(tools, question="rivers") == ["h2", "h1"]
     with pytest.raises(EnvironmentFailure, match="holds no documents"):
         await tools.call("query_movie", {"question": "x"})

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from toolenv.documents.endpoint import EndpointEmbedder, embedder_from_environment
-from toolenv.documents.tools import DocumentTools
+from toolenv.documents.tools import DocumentTools, has_documents
 
-__all__ = ["DocumentTools", "EndpointEmbedder", "embedder_from_environment"]
+__all__ = ["DocumentTools", "EndpointEmbedder", "embedder_from_environment", "has_documents"]

@@ -93,6 +93,14 @@ class DocumentTools:
         )
 
 
+def has_documents(dataset: Dataset, collection: str) -> bool:
+    """Whether a dataset holds the documents of a collection, as a file or in its ChromaDB folder."""
+    if dataset.documents(collection) is not None:
+        return True
+    folder = dataset.indexed_documents()
+    return folder is not None and collection in chroma_collections(folder)
+
+
 def _spec(collection: str) -> ToolSpec:
     subject = collection.replace("_", " ")
     return ToolSpec(

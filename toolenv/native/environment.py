@@ -22,7 +22,7 @@ MEMORY_LIMIT = 256 * 1024 * 1024
 class NativeEnvironment:
     """A ``ToolEnvironment`` for all capabilities that a dataset has the material for.
 
-    ``pandas2`` prints the type names of pandas 2. With ``offload`` the work of capability 1 runs in threads, so that an
+    ``pandas2`` prints the type names of pandas 2. With ``offload`` work runs in threads, so that an
     event loop never waits for it.
     """
 
@@ -54,7 +54,11 @@ class NativeEnvironment:
             return self._database(domain) is not None and bool(self._dataset.universes(domain))
         if self._dataset.endpoints(domain) is not None:
             return True
-        return capability == 4 and self._dataset.documents(domain) is not None
+        if capability != 4:
+            return False
+        from toolenv.documents import has_documents
+
+        return has_documents(self._dataset, domain)
 
     async def open(self, instance: Instance) -> ToolSession:
         if not self.serves(instance.capability, instance.domain):
@@ -65,7 +69,7 @@ class NativeEnvironment:
         if instance.capability != 1:
             from toolenv.native.composed import open_composed
 
-            return open_composed(self._dataset, instance)
+            return open_composed(self._dataset, instance, offload=self._services.offload)
         database = self._database(instance.domain)
         assert database is not None
         return NativeSession(self._services, database, self._first_universe(instance))
