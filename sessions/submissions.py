@@ -151,7 +151,7 @@ class Run:
 def _capability_of(uuid: str, domain: str, dataset: Dataset | None) -> int | None:
     if dataset is None:
         return None
-    found = [ref.capability for ref in dataset.find(uuid) if ref.uuid == uuid and ref.domain == domain]
+    found = [ref.capability for ref in dataset.with_uuid(uuid) if ref.domain == domain]
     return found[0] if found else None
 
 

@@ -109,6 +109,10 @@ class Dataset:
             return list(exact)
         return [ref for ref in self._refs if ref.uuid.startswith(uuid_or_prefix)] if uuid_or_prefix else []
 
+    def with_uuid(self, uuid: str) -> Sequence[InstanceRef]:
+        """The instances of exactly this uuid."""
+        return tuple(self._by_uuid.get(uuid, ()))
+
     def load(self, ref: InstanceRef) -> Instance:
         """Decode one instance. Raises DataError when its file changed or it is not in the dataset."""
         instance = instance_from(ref.capability, ref.domain, ref.uuid, *self.raw(ref))

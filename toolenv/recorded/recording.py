@@ -58,7 +58,7 @@ class Recording:
         return self._answers.get((universe, key))
 
     def response(self, answer: Answer) -> tuple[str, bool]:
-        """(text, error flag) of an answer. Raises EnvironmentFailure when the file has changed under us."""
+        """(text, error flag) of an answer. Raises EnvironmentFailure when the line is damaged."""
         try:
             with self.path.open("rb") as stream:
                 stream.seek(answer.start)
@@ -67,7 +67,9 @@ class Recording:
         except OSError as error:
             raise EnvironmentFailure(f"{self.label} cannot be read: {error.strerror or error}.") from error
         except (ValueError, KeyError, TypeError) as error:
-            raise EnvironmentFailure(f"{self.label} has changed since it was opened; open it again.") from error
+            raise EnvironmentFailure(
+                f"{self.label} has a damaged answer at byte {answer.start}, or has changed since it was opened."
+            ) from error
 
     def tools_of(self, universe: str | None) -> tuple[ToolSpec, ...] | None:
         """The tools of a universe (of the domain for None); None where the universe is not recorded."""
