@@ -318,7 +318,7 @@ async def compare(path: Path, chain: list[tuple[str, dict[str, Any]]]) -> None:
     await session.close()
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(case=cases())
 def test_random_chains_give_the_texts_of_pandas(case: Case) -> None:
     rows, chain = case

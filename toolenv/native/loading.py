@@ -219,8 +219,9 @@ def _worth_reading(reader: Reader, plan: Plan, missing: list[str]) -> bool:
         cells += int(counted[0]) * len(columns)
     if cells <= _FEW_CELLS:
         return True
-    (counted,), _ = reader.columns(f"SELECT count(*) FROM ({plan.sql})")
-    return cells <= 2 * int(counted[0]) * len(plan.names)
+    enough = cells // (2 * len(plan.names))
+    (counted,), _ = reader.columns(f"SELECT count(*) FROM (SELECT 1 FROM ({plan.sql}) LIMIT ?1)", (enough,))
+    return int(counted[0]) >= enough
 
 
 def _same_plan(connection: sqlite3.Connection, plan: Plan) -> bool:
@@ -238,7 +239,7 @@ def _row_numbers(reader: Reader, plan: Plan, stored: list[_Stored]) -> list[list
     """For each table of the plan, the row number of every row; None where a table has rows without one."""
     assert plan.rows_sql is not None
     offsets = [source.offset or 0 for source in stored]
-    numbers, _ = reader.columns(plan.rows_sql, (None, *offsets))
+    numbers, _ = reader.columns(plan.rows_sql, (None, *offsets), width=len(plan.names))
     return None if any(None in found for found in numbers) else numbers
 
 

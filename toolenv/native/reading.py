@@ -20,7 +20,7 @@ CELL_CAP = 30_000_000
 """Cells (rows times columns) that one query may give."""
 
 _OPERATIONS_BETWEEN_CHECKS = 50_000
-_ROWS_AT_ONCE = 1000
+_ROWS_AT_ONCE = 200
 """Few enough for row tuples to die young: the garbage collector would otherwise walk all of them again and again."""
 
 
@@ -34,31 +34,36 @@ class Reader:
         self._ends_at = time.monotonic() + DEADLINE_S
         connection.set_progress_handler(self._overdue, _OPERATIONS_BETWEEN_CHECKS)
 
-    def columns(self, sql: str, bound: Sequence[int | None] = ()) -> tuple[list[list[Any]], tuple[int, ...]]:
+    def columns(
+        self, sql: str, bound: Sequence[int | None] = (), *, width: int = 0
+    ) -> tuple[list[list[Any]], tuple[int, ...]]:
         """The query's columns, each as a list, and the places of those with text that is not UTF-8.
+
+        ``width`` is how many columns the table will have, where the query gives fewer.
 
         Such text is read as Latin-1, cell by cell. Raises ``UniverseError`` where the statement is refused,
         ``EnvironmentFailure`` where it takes too long, gives too much, or the file is damaged.
         """
         self.connection.text_factory = str
         try:
-            return self._fetched(sql, bound), ()
+            return self._fetched(sql, bound, width), ()
         except _NotUtf8:
             self.connection.text_factory = _marked_text
-            columns = self._fetched(sql, bound)
+            columns = self._fetched(sql, bound, width)
             return columns, _unmarked(columns)
 
-    def _fetched(self, sql: str, bound: Sequence[int | None]) -> list[list[Any]]:
+    def _fetched(self, sql: str, bound: Sequence[int | None], width: int) -> list[list[Any]]:
         try:
             cursor = self.connection.execute(sql, bound)
             columns: list[list[Any]] = [[] for _ in cursor.description]
-            cap = max(1, CELL_CAP // max(1, len(columns)))
+            width = max(1, width, len(columns))
+            cap = max(1, CELL_CAP // width)
             while rows := cursor.fetchmany(_ROWS_AT_ONCE):
                 for column, part in zip(columns, zip(*rows, strict=True), strict=True):
                     column.extend(part)
                 if len(columns[0]) > cap:
                     raise EnvironmentFailure(
-                        f"{self._what} of {self._database} has more than {cap} rows of {len(columns)} columns; "
+                        f"{self._what} of {self._database} has more than {cap} rows of {width} columns; "
                         "that is more than this environment loads."
                     )
         except sqlite3.OperationalError as error:
