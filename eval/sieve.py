@@ -23,7 +23,7 @@ def sieve_class(
         return "undecided"
     if failed_stage == "policy":
         return "tool_selection"
-    return break_of(align(truth.calls, prediction.calls, tools))
+    return break_of(align(truth.calls, prediction.calls, tools, truth.instance.domain))
 
 
 def break_of(alignment: Alignment) -> SieveClass:

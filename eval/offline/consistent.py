@@ -9,7 +9,7 @@ from eval.model import Evidence, Ruling
 from eval.offline.due import NO, SIGNS, YES, Due, DueIndex, Place, due_values, signs, yes_no_words
 from eval.offline.items import Enumeration, enumeration
 from eval.offline.numbers import AnswerNumber, numbers
-from eval.offline.reading import Reading, asserts_nothing, declines, prepared, read_answer
+from eval.offline.reading import Reading, asserts_nothing, declines, prepared, read_answer, telling_words
 from eval.offline.rows import rows_mixed
 from toolenv.model import Json
 from toolenv.policy import is_refusal
@@ -24,12 +24,12 @@ def consistent_ruling(answer: str, truth: Json, questions: Sequence[str], wordin
     ``truth`` is the ground-truth answer, ``questions`` are the user's turns, the last last, and ``wording`` is the
     refusal that the policy asks for, if it does.
     """
-    reading = read_answer(answer, questions, wording)
+    due = due_values(truth)
+    reading = read_answer(answer, questions, wording, {d.needle for d in due})
     if reading.is_empty:
         return _fail("the answer is empty")
     if declines(truth, wording):
         return _refusal_due(reading)
-    due = due_values(truth)
     if not due:
         return _undecided("the ground-truth answer holds no value that could be looked for")
     index = DueIndex(due)
@@ -283,7 +283,7 @@ def _claimed_otherwise(reading: Reading, due: Sequence[Due]) -> str | None:
 
 
 def _only_repeated(reading: Reading, due: Sequence[Due], questions: Sequence[str]) -> str | None:
-    """Values that the question itself names: an answer in prose may only repeat them."""
+    """Values that the question itself names, in an answer that repeats more of the question than them."""
     index = DueIndex(due)
     asked = {id(d) for question in questions for d in index.given(prepared(question))}
     if not all(d.kind in ("number", "text") and id(d) in asked for d in due):
@@ -291,6 +291,7 @@ def _only_repeated(reading: Reading, due: Sequence[Due], questions: Sequence[str
     rest = reading.payload
     for place in sorted(index.places(rest), key=lambda p: -p.start):
         rest = rest[: place.start] + rest[place.end :]
-    if not re.search(r"\w", rest):
+    repeated = telling_words(rest) & {word for question in questions for word in telling_words(prepared(question))}
+    if not repeated and not numbers(rest):
         return None
     return f"{_due(due)} is in the question too, and the answer may only repeat it"

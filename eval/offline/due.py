@@ -159,7 +159,7 @@ _SIGN = re.compile(r"[-+=#]")
 _ENCLOSING = "\"'([{<"
 _CLOSING = "\"')]}>.,;:!?"
 _BEFORE_SIGN = re.compile(
-    r"(?:^|[\n,;:=]|\b(?:is|are|be|was|label|labels|labelled|labeled|type|types|symbol|sign|value|as|of|and|or|with))\s*$"
+    r"(?:^|[\n,;:=\"]|\b(?:is|are|be|was|label|labels|labelled|labeled|type|types|symbol|sign|value|as|of|and|or|with))\s*$"
 )
 
 

@@ -25,10 +25,10 @@ def grounded_ruling(
     ``questions`` are the user's turns, ``wording`` is the refusal that the policy asks for, if it does. Values in rows
     that were never shown do not ground an answer.
     """
-    reading = read_answer(answer, questions, wording)
+    every = DueIndex(due_values(truth))
+    reading = read_answer(answer, questions, wording, {due.needle for due in every.due})
     if reading.is_empty:
         return Ruling(outcome="undecided", reason="the answer is empty")
-    every = DueIndex(due_values(truth))
     given = every.given(reading.text)
     if reading.refusal is not None and (declines(truth, wording) or not given):
         return Ruling(outcome="pass", decided_by="offline", reason="a refusal claims nothing")

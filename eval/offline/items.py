@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from eval.offline.due import Due, DueIndex, Place
-from eval.offline.reading import Reading, prepared
+from eval.offline.reading import Reading, json_of, prepared
 from toolenv.model import Json
 from toolenv.values import atoms
 
@@ -40,7 +39,7 @@ class Enumeration:
 
 def enumeration(reading: Reading, due: DueIndex) -> Enumeration | None:
     """The enumeration that an answer makes, or None where it makes none."""
-    decoded = _json_of(reading.raw)
+    decoded = json_of(reading.raw)
     if decoded is not None:
         items = [prepared(_text(atom)) for atom in atoms(decoded)]
         return _compared(items, due, strict=True)
@@ -63,18 +62,6 @@ def enumeration(reading: Reading, due: DueIndex) -> Enumeration | None:
         return _compared(pieces, due, strict=True)
     listed = [piece for line in reading.text.split("\n") for piece in _listed(line, due)]
     return _compared(listed, due, strict=False) if listed else None
-
-
-def _json_of(raw: str) -> Json:
-    """The list or object that an answer is, also one in a code fence or in Python's notation of it; else None."""
-    text = raw.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
-    if text[:1] not in "[{" or text[-1:] not in "]}":
-        return None
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, list | dict) else None
 
 
 def _text(atom: Json) -> str:

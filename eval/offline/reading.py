@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,7 +41,7 @@ class Reading:
     """An answer as the rules read it.
 
     ``text`` is normalised line by line (NFKC, blanks and case folded), bold marks and curly quotes made plain quotes,
-    and pieces of the question set aside. ``payload`` is what is left of it after lead-in and farewell; ``bullets`` are
+    and pieces of the question set aside. ``payload`` is what is left of it after the lead-in; ``bullets`` are
     its bulleted lines without their bullet. ``wording`` is the prepared refusal that the policy asks for, if any.
     """
 
@@ -81,8 +82,14 @@ def declines(answer: Json, wording: str | None) -> bool:
     return len(values) == 1 and isinstance(values[0], str) and prepared(wording or "") in prepared(values[0])
 
 
-def read_answer(answer: str, questions: Sequence[str], wording: str | None = None) -> Reading:
-    """Read an answer; ``questions`` are the texts of the user's turns, ``wording`` the policy's refusal."""
+def read_answer(
+    answer: str, questions: Sequence[str], wording: str | None = None, due: Collection[str] = ()
+) -> Reading:
+    """Read an answer.
+
+    ``questions`` are the texts of the user's turns, ``wording`` is the policy's refusal, ``due`` are prepared texts
+    that are never set aside though the question says them too.
+    """
     lines = []
     bullets = []
     written = _without_table_heads(prepared(answer).split("\n"))
@@ -94,8 +101,8 @@ def read_answer(answer: str, questions: Sequence[str], wording: str | None = Non
             bullets.append(content)
         lines.append(content)
     asides = [_BOLD.sub('"', prepared(question)) for question in questions]
-    text = _set_aside("\n".join(lines), asides)
-    kept = tuple(_set_aside(bullet, asides) for bullet in bullets)
+    text = _FAREWELL.sub("", _set_aside("\n".join(lines), asides, due)).strip()
+    kept = tuple(_set_aside(bullet, asides, due) for bullet in bullets)
     return Reading(raw=answer, text=text, payload=payload_of(text), bullets=kept, wording=prepared(wording or ""))
 
 
@@ -113,7 +120,7 @@ def _without_table_heads(lines: list[str]) -> list[str]:
     ]
 
 
-def _set_aside(text: str, questions: Sequence[str]) -> str:
+def _set_aside(text: str, questions: Sequence[str], due: Collection[str]) -> str:
     for question in questions:
         bare = question.rstrip(" ?.!")
         if len(bare.split()) >= QUOTED_WORDS:
@@ -121,15 +128,26 @@ def _set_aside(text: str, questions: Sequence[str]) -> str:
 
     def aside(found: re.Match[str]) -> str:
         piece = found.group(1).strip(" ?.!,")
-        long = len(piece.split()) >= QUOTED_WORDS
+        long = len(piece.split()) >= QUOTED_WORDS and piece not in due
         return " " if long and any(piece in question for question in questions) else found.group()
 
     return _QUOTATION.sub(aside, text)
 
 
+def json_of(raw: str) -> Json:
+    """The list or object that an answer is, also one in a code fence or in Python's notation of it; else None."""
+    text = raw.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
+    if text[:1] not in "[{" or text[-1:] not in "]}":
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, list | dict) else None
+
+
 def payload_of(text: str) -> str:
-    """What is asserted after the lead-in, the farewell left out."""
-    text = _FAREWELL.sub("", text).strip()
+    """What is asserted after the lead-in."""
     while True:
         found = _LEAD_IN.match(text)
         if not found or not found.end():
@@ -150,10 +168,15 @@ _CUT_OFF = re.compile(
 )
 
 
+def telling_words(text: str) -> set[str]:
+    """The words and lone signs of a prepared text that are no filler."""
+    words = re.findall(r"[^\W_][\w'-]*|[^\w\s\"'.,:;!?()\[\]]", text)
+    return {word for word in words if word not in _FILLER}
+
+
 def asserts_nothing(reading: Reading, questions: Sequence[str]) -> bool:
     """Whether nothing is said after the lead-in: only filler is left, or the text breaks off before its point."""
-    words = re.findall(r"[^\W_][\w'-]*|[^\w\s\"'.,:;!?()\[\]]", reading.payload)
-    left = [word for word in words if word not in _FILLER]
+    left = telling_words(reading.payload)
     if not left:
         return True
     if _CUT_OFF.search(reading.text.rstrip(' "')) is None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from eval.offline.due import Due, DueIndex, Place, due_values
-from eval.offline.reading import Reading
+from eval.offline.reading import Reading, json_of, prepared
 from toolenv.model import Json
-from toolenv.values import Key
+from toolenv.values import Key, atoms
 
 
 def rows_mixed(truth: Json, reading: Reading) -> bool:
@@ -23,8 +23,9 @@ def rows_mixed(truth: Json, reading: Reading) -> bool:
         return False
     wanted = list(dict.fromkeys(frozenset(_mark(row[index]) for index in varying) for row in rows))
     due = DueIndex(list({_mark(row[index]): row[index] for row in rows for index in varying}.values()))
-    for separator in ("\n", ";"):
-        pieces = reading.text.split(separator)
+    listed = json_of(reading.raw)
+    rows_given = [prepared(", ".join(map(str, atoms(row)))) for row in listed] if isinstance(listed, list) else []
+    for pieces in (rows_given, reading.text.split("\n"), reading.text.split(";")):
         if len(pieces) > 1:
             holding: dict[tuple[str, Key], list[set[tuple[str, Key]]]] = {}
             for piece in pieces:

@@ -11,6 +11,7 @@ from sessions.dataflow import tables
 from sessions.dataflow.calls import MadeCall, MadeCalls
 from sessions.dataflow.flows import handles_of
 from toolenv.model import Json, ToolSpec
+from toolenv.recorded.aliases import own_name
 from toolenv.schema import ArgumentNames, arguments_of
 
 Level = Literal["same", "argument_values", "argument_names"]
@@ -57,12 +58,16 @@ class Alignment:
     extra: tuple[MadeCall, ...]
 
 
-def align(truth: MadeCalls, predicted: MadeCalls, tools: Sequence[ToolSpec]) -> Alignment:
-    """Align the calls of a prediction to those of the ground truth: the cheapest pairing tool by tool."""
+def align(truth: MadeCalls, predicted: MadeCalls, tools: Sequence[ToolSpec], domain: str = "") -> Alignment:
+    """Align the calls of a prediction to those of the ground truth: the cheapest pairing tool by tool.
+
+    Spellings of one tool with a registry's prefix or as a long operation id (of ``domain``) are one tool.
+    """
     specs = {tool.name: arguments_of(tool) for tool in tools}
+    known = {*specs, *(made.call.name for made in truth.scored)} if not specs else set(specs)
     truth_handles = {made.index: known for made, known in handles_of(truth)}
     predicted_handles = {made.index: known for made, known in handles_of(predicted)}
-    wanted, given = _by_tool(truth.scored), _by_tool(predicted.scored)
+    wanted, given = (_by_tool(side.scored, domain, known) for side in (truth, predicted))
     counts = {name: len(calls) - len(given.get(name, ())) for name, calls in wanted.items()}
     pairs: list[AlignedPair] = []
     for name, calls in wanted.items():
@@ -85,10 +90,10 @@ def align(truth: MadeCalls, predicted: MadeCalls, tools: Sequence[ToolSpec]) -> 
     )
 
 
-def _by_tool(calls: Sequence[MadeCall]) -> dict[str, list[MadeCall]]:
+def _by_tool(calls: Sequence[MadeCall], domain: str, known: set[str]) -> dict[str, list[MadeCall]]:
     grouped: dict[str, list[MadeCall]] = {}
     for made in calls:
-        grouped.setdefault(made.call.name, []).append(made)
+        grouped.setdefault(own_name(made.call.name, domain, known), []).append(made)
     return grouped
 
 
