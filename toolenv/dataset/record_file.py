@@ -149,14 +149,17 @@ class RecordFile:
                 self.problems.append(f"{self.label} has a comma too many at byte {window.offset()}.")
                 window.advance(1)
                 continue
+            if not character:
+                self.problems.append(
+                    f"{self.label} ends at byte {window.offset()} without the end of its list; "
+                    f"the {len(self.spans)} records before were read."
+                )
+                return
             number += 1
-            if not character or not self._scan_element(window, number):
+            if not self._scan_element(window, number):
                 self.problems.append(
                     f"{self.label} is cut off in the record that begins at byte {window.offset()}; "
                     f"the {len(self.spans)} before it were read."
-                    if character
-                    else f"{self.label} ends without the end of its list, at byte {window.offset()}; "
-                    f"the {len(self.spans)} records before were read."
                 )
                 return
             if not self._scan_separator(window, number):
@@ -230,7 +233,7 @@ class RecordFile:
 
 
 class _Window:
-    """A sliding window over the text of a stream, with the byte offset of its beginning."""
+    """A sliding window over the text of a stream, with a place in it known in characters and in bytes of the file."""
 
     def __init__(self, stream: BinaryIO, start: int) -> None:
         self._stream = stream
@@ -238,7 +241,7 @@ class _Window:
         self._raw = json.JSONDecoder()
         self._text = ""
         self._position = 0
-        self._start = start
+        self._offset = start
         self._size = _CHUNK
         self._ended = False
 
@@ -255,22 +258,23 @@ class _Window:
         return bool(chunk)
 
     def _drop(self) -> None:
-        if self._position:
-            self._start += _byte_length(self._text[: self._position])
-            self._text = self._text[self._position :]
-            self._position = 0
+        self._text = self._text[self._position :]
+        self._position = 0
 
     def skip_blanks(self) -> str:
         """Move to the next character that is not white space and return it; empty at the end."""
         while True:
             found = _BLANK.match(self._text, self._position)
-            self._position = found.end() if found else self._position
+            if found is not None:
+                self._offset += found.end() - self._position
+                self._position = found.end()
             if self._position < len(self._text):
                 return self._text[self._position]
             if not self.fill():
                 return ""
 
     def advance(self, length: int) -> None:
+        self._offset += _byte_length(self._text[self._position : self._position + length])
         self._position += length
         if self._position >= _CHUNK:
             self._drop()
@@ -280,7 +284,7 @@ class _Window:
         return len(self._text) - self._position
 
     def offset(self) -> int:
-        return self._start + _byte_length(self._text[: self._position])
+        return self._offset
 
     def decode(self) -> tuple[Json, int]:
         value, end = self._raw.raw_decode(self._text, self._position)
@@ -290,7 +294,7 @@ class _Window:
         """(first byte, bytes, whether the text is valid UTF-8) of the next ``length`` characters."""
         element = self._text[self._position : self._position + length]
         clean = element.isascii() or _ESCAPED_BYTES.search(element) is None
-        return self.offset(), _byte_length(element), clean
+        return self._offset, _byte_length(element), clean
 
     def element_length(self) -> int:
         """Length of the element that begins here, told by its brackets alone; 0 when its end is not in the window."""
