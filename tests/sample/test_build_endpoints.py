@@ -6,12 +6,15 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tests.sample.shop import make_shop
 from toolenv.build.database_schema import DatabaseSchema, read_schema
 from toolenv.build.endpoints import EndpointCatalogue
 from toolenv.build.lookups import lookup_questions
 from toolenv.build.source import NotBuildable, Question
+from toolenv.build.template import make_template
 from toolenv.dashboards.application import application
 from toolenv.dashboards.database import ReadOnlyDatabase
 from toolenv.dashboards.definition import FORMAT, EndpointFile, dump_endpoints, load_endpoints
@@ -172,3 +175,28 @@ def test_look_ups_of_any_schema_can_all_be_served(shop: Path, schema: DatabaseSc
         database.query(endpoint.sql, {p.name: values[p.type] for p in endpoint.parameters})
     database.release()
     assert len(application(content, database).openapi()["paths"]) == len(catalogue.endpoints)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\0"), max_size=30))
+def test_any_text_literal_comes_back_as_the_argument(shop: Path, schema: DatabaseSchema, text: str) -> None:
+    literal = text.replace("'", "''")
+    sql = f"SELECT '{literal}', id FROM person WHERE name = '{literal}' OR id = 1"
+    endpoint, arguments = EndpointCatalogue("shop", schema).add(Question(question="?", sql=sql))
+    assert arguments["person_name"] == text
+    connection = sqlite3.connect(shop)
+    assert connection.execute(endpoint.sql, dict(arguments)).fetchall() == [(text, 1)]
+    connection.close()
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(-(2**63) + 1, 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False, width=32))
+def test_any_number_literal_comes_back_as_the_argument(number: float) -> None:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("CREATE TABLE t (a NUMERIC)")
+    connection.execute("INSERT INTO t VALUES (?)", (number,))
+    sql = f"SELECT a FROM t WHERE a = {number!r}"
+    template = make_template(sql, read_schema(connection))
+    gold = connection.execute(sql).fetchall()
+    assert connection.execute(template.sql, dict(template.arguments)).fetchall() == gold
+    connection.close()

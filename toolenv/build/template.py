@@ -256,6 +256,7 @@ class _TemplateMaker:
 def _literal_type(literal: Json, declared: ParameterType) -> ParameterType:
     if isinstance(literal, str):
         return "string"
-    if declared == "number" or isinstance(literal, float):
+    if isinstance(literal, float):
         return "number"
-    return "integer"
+    # A whole number that a float cannot hold would change on its way through a number parameter.
+    return "number" if declared == "number" and float(literal) == literal else "integer"
