@@ -12,6 +12,8 @@ from toolenv.build.wording import DATE_PARTS, describe, plain, plural, qualified
 from toolenv.dashboards.definition import EndpointParameter, Envelope, ParameterType, Shape
 from toolenv.model import Json, Value
 
+_EXACT = 2**53
+
 _PREFIXES = {"GT": "min_", "GTE": "min_", "LT": "max_", "LTE": "max_", "NEQ": "not_"}
 _MIRRORED = {"GT": "max_", "GTE": "max_", "LT": "min_", "LTE": "min_", "NEQ": "not_"}
 
@@ -259,4 +261,4 @@ def _literal_type(literal: Json, declared: ParameterType) -> ParameterType:
     if isinstance(literal, float):
         return "number"
     # A whole number that a float cannot hold would change on its way through a number parameter.
-    return "number" if declared == "number" and float(literal) == literal else "integer"
+    return "number" if declared == "number" and abs(literal) <= _EXACT else "integer"
