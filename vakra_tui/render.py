@@ -15,7 +15,7 @@ from textual.strip import Strip
 
 from vakra_tui.state.lines import Line
 from vakra_tui.text import sanitize
-from vakra_tui.wrap import crop
+from vakra_tui.wrap import clean, crop
 
 Palette = Mapping[str, Style]
 
@@ -76,8 +76,8 @@ def strip(content: Line, width: int, colours: Palette, *, base: Style | None = N
     ``start`` is the first cell shown, for lines wider than their pane; without it a line that is too long ends in an
     ellipsis. ``base`` lies under every role (cursor bar, background).
     """
-    shown = content if start else crop(content, width)
-    segments = [Segment(sanitize(text), _style(role, colours, base)) for text, role in shown if text]
+    shown = clean(content) if start else crop(content, width)
+    segments = [Segment(text, _style(role, colours, base)) for text, role in shown if text]
     whole = Strip(segments)
     return whole.crop_extend(start, start + width, base)
 

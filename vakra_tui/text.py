@@ -20,6 +20,10 @@ _FOREIGN = re.compile(
     "]"
 )
 
+_MARKS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
+_LONE_MARK = re.compile(rf"(?:^|(?<=\s))(?=[{_MARKS}])")
+"""Before a combining mark with no letter to stand on."""
+
 _CONTROL_PICTURES = 0x2400
 _DELETE = 0x7F
 
@@ -39,12 +43,12 @@ def sanitize(text: str) -> str:
     """``text`` as one line that a terminal can only print.
 
     C0 characters become control pictures (``␛``, ``␊``), DEL ``␡``, C1 ``<9b>``; bidirectional and zero-width
-    format characters, line separators and lone surrogates ``<U+202E>``. A combining mark at the start gets a dotted
-    circle to stand on, so that it cannot melt into the cell before it.
+    format characters, line separators and lone surrogates ``<U+202E>``. A combining mark with no letter before it gets a
+    dotted circle to stand on, so that it cannot melt into another cell.
     """
     if text.isascii() and text.isprintable():
         return text
-    clean = _FOREIGN.sub(_stand_in, text)
+    clean = _LONE_MARK.sub("\u25cc", _FOREIGN.sub(_stand_in, text))
     if clean and unicodedata.combining(clean[0]):
         return "\u25cc" + clean
     return clean

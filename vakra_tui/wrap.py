@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator
 
 from rich.cells import cell_len
@@ -28,7 +29,7 @@ def _split(text: str, room: int) -> tuple[str, str]:
     used = 0
     for index, character in enumerate(text):
         used += cell_len(character)
-        if used > room and index:
+        if used > room and index and not unicodedata.combining(character):
             return text[:index], text[index:]
     return text, ""
 

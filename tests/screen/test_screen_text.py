@@ -64,7 +64,9 @@ def test_wrapping_keeps_every_visible_character_and_fits(text: str, width: int) 
     assert all(width_of(part) <= width for part in wrapped)
     kept = "".join(plain(part) for part in wrapped)
     wanted = "".join(sanitize(part) for part in text.split("\n"))
-    assert "".join(kept.split()).removeprefix("a:").replace("\u25cc", "") == "".join(wanted.split()).replace("\u25cc", "")
+    assert "".join(kept.split()).removeprefix("a:").replace("\u25cc", "") == "".join(wanted.split()).replace(
+        "\u25cc", ""
+    )
 
 
 @given(HARD, st.integers(min_value=1, max_value=30))

@@ -20,29 +20,26 @@ def header(scene: Scene) -> Line:
     capability = str(instance.capability) if instance.capability else "?"
     parts = [
         Span(" vakra-tui ", "title"),
-        Span(f" {one_line(instance.domain, 60)}", "accent"),
+        Span(f" {one_line(instance.domain, 30)}", "accent"),
         Span(" / ", "dim"),
         Span(f"cap {capability}"),
         Span(" / ", "dim"),
         Span(short(instance.uuid)),
     ]
-    if scene.run:
-        parts += [Span("   run ", "dim"), Span(one_line(scene.run, 60))]
-    if scene.branch:
-        parts += [Span("   branch ", "dim"), Span(scene.branch, "accent")]
     note = header_note(scene)
     if note is not None:
         parts += [Span("   "), note]
     if scene.flagged:
         parts += [Span("   "), Span("! ground truth flagged", "warn")]
-    if scene.store_problem:
-        parts += [
-            Span("   "),
-            Span("! steps are not kept", "warn"),
-            Span(f" ({one_line(scene.store_problem, 120)})", "dim"),
-        ]
     if scene.working:
         parts += [Span("   "), Span(f"{scene.working} \u2026", "dim")]
+    if scene.run:
+        parts += [Span("   run ", "dim"), Span(one_line(scene.run, 40))]
+    if scene.branch:
+        parts += [Span("   branch ", "dim"), Span(one_line(scene.branch, 40), "accent")]
+    if scene.store_problem:
+        parts += [Span("   "), Span("! steps are not kept", "warn")]
+        parts.append(Span(f" ({one_line(scene.store_problem, 120)})", "dim"))
     return tuple(parts)
 
 
