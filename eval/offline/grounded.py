@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from eval.model import Evidence, Ruling
 from eval.offline.due import Due, DueIndex, due_values
 from eval.offline.reading import declines, prepared, read_answer
 from sessions.dataflow import PredictionAnalysis, ResponseFacts, tables
 from toolenv.model import Json
-from toolenv.values import Atom, keys_equal, occurs
+from toolenv.values import Atom, Key, keys_equal, occurs
 
 SHOWN = 5
-LARGEST_DIFFERENCES = 60
-"""Numbers of one response up to which their differences are looked at."""
+MOST_DIFFERENCES = 12
+"""Numbers of one response up to which their differences are looked at: among many any number is one by chance."""
+
+_LARGEST = 1e300
+
+MOST_DERIVED = 3
+"""Values of an answer up to which one may be derived; a list of many is read off and not computed."""
 
 
 def grounded_ruling(
@@ -39,7 +44,7 @@ def grounded_ruling(
     evidence: list[Evidence] = []
     unseen: list[Due] = []
     for due in given:
-        step, how = _source(due, prediction)
+        step, how = _source(due, prediction, derived=len(given) <= MOST_DERIVED)
         if step is not None:
             evidence.append({"value": due.value, "step": step, "how": how})
         else:
@@ -66,8 +71,8 @@ def grounded_ruling(
     return Ruling(outcome="pass", decided_by="offline", reason=reason, evidence=tuple(evidence))
 
 
-def _source(due: Due, prediction: PredictionAnalysis) -> tuple[int | None, str]:
-    """The step that shows a value, and how."""
+def _source(due: Due, prediction: PredictionAnalysis, *, derived: bool) -> tuple[int | None, str]:
+    """The step that shows a value, and how; ``derived`` allows for values that follow from one response."""
     step = prediction.find_value(due.key)
     if step is not None:
         return step, "shown"
@@ -79,7 +84,9 @@ def _source(due: Due, prediction: PredictionAnalysis) -> tuple[int | None, str]:
         return step, "in a passage"
     if isinstance(due.key, int | float):
         for number, found in prediction.facts.items():
-            how = next(_derivations(due.key, found), None)
+            if _rounded(due.key, _tame(found.printed)):
+                return number, "rounded"
+            how = next(_derivations(due.key, found), None) if derived else None
             if how is not None:
                 return number, how
     return None, ""
@@ -101,15 +108,18 @@ def _derivations(wanted: int | float, found: ResponseFacts) -> Iterator[str]:
     """How a number follows from one response."""
     if any(keys_equal(wanted, length) for length in found.lengths):
         yield "count"
-    shown = [k for k in found.printed if isinstance(k, int | float)]
-    if _rounded(wanted, shown):
-        yield "rounded"
-    for items in found.lists:
+    shown = _tame(found.printed)
+    for items in filter(None, map(_tame, found.lists)):
         total = sum(items)
         results = {"sum": total, "mean": total / len(items), "minimum": min(items), "maximum": max(items)}
         yield from (how for how, value in results.items() if _same(wanted, value))
-    if len(shown) <= LARGEST_DIFFERENCES and any(_same(wanted, a - b) for a in shown for b in shown if a is not b):
+    if len(shown) <= MOST_DIFFERENCES and any(_same(wanted, a - b) for a in shown for b in shown if a is not b):
         yield "difference"
+
+
+def _tame(values: Iterable[Key]) -> list[int | float]:
+    """The numbers among values that can be computed with."""
+    return [value for value in values if isinstance(value, int | float) and -_LARGEST < value < _LARGEST]
 
 
 def _same(wanted: int | float, value: int | float) -> bool:

@@ -182,6 +182,16 @@ def test_rows_that_were_never_shown_ground_nothing(bench):
     assert bench.judged(shown).passed is True
 
 
+def test_a_number_is_no_difference_of_any_two_of_many(bench):
+    rows = {"rows": [{"id": n, "height": 100 + 7 * n} for n in range(20)]}
+    assert grounded(bench, rows, [56], "56").outcome == "undecided"
+
+
+def test_numbers_beyond_all_measure_are_read(bench):
+    huge = {"n": 10**400, "rows": [10**400, 1.5, 10**300]}
+    assert grounded(bench, huge, [7], "7").outcome == "undecided"
+
+
 def test_a_refusal_claims_nothing(bench):
     verdict = bench.judged(bench.case([], ["I don't know."], [], "I am unable to answer."))
     assert verdict.passed is True and verdict.stages[2].rulings["grounded"].outcome == "pass"

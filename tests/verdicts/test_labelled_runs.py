@@ -145,7 +145,7 @@ def test_a_ground_truth_replayed_with_its_answer_passes(shared):
 
     found = asyncio.run(replay())
     assert {key for key in found if key[0] is not True} == {(False, "final_response", True)}
-    assert found[False, "final_response", True] == 22 and found.total() == 967
+    assert found[False, "final_response", True] == 23 and found.total() == 967
 
 
 def test_prose_of_a_real_model_is_ruled(shared):
