@@ -55,9 +55,13 @@ _RETRIEVER = r"(?:documents?\s+)?retr(?:ie|ei|i)vers?"
 _TOPIC_SCOPE = re.compile(r"\b(?:pertain(?:s|ing)?|relat(?:es|ed|ing))\s+to\b", re.IGNORECASE)
 _SHORT_FORM = re.compile(rf"only\s+use\s+{_RETRIEVER}\s+for\s+(?P<topics>.+?)\s+(?:-\s*)?related\s+questions?\.?", re.I)
 _RULE_START = re.compile(
-    r"[,;:.]?\s*(?:,|;|:|\.|\bthen\b)\s*(?:please\s+|you\s+(?:should|must|may|can)\s+|then\s+)*"
-    r"(?:make\s+sure|be\s+sure|ensure|first\b|only\s+(?:use|using|by)|(?:do\s+not|don't|never)\s+use|try\b|answer\b|use\b)",
+    r"(?:[,;:.]\s*|\bthen\b\s*|(?=\s(?:please\s+)?make\s+sure\b)\s)(?:please\s+|then\s+)*"
+    r"(?:make\s+sure|be\s+sure|ensure|first\b|only\s+(?:use|using|by)|(?:do\s+not|don't|never)\s+use|try\b|answer\b|use\b"
+    r"|you\s+(?:should|must|may|can|are|have)\b)",
     re.IGNORECASE,
+)
+_ANY_OF = re.compile(
+    r"\s*(?:(?:any|one|either)\s+of\s+)?(?:the\s+(?:following\s+)?topics?\b\s*:?\s*(?:of\s+)?)?", re.IGNORECASE
 )
 _ABOUT = re.compile(r"\s*,?\s*\b(?:which|that)\s+(?:is\s*/\s*are|is|are)\s+about\b", re.IGNORECASE)
 _JOINER = re.compile(r"(?:\s*(?:[,;/]|\band\b|\bor\b))+\s*", re.IGNORECASE)
@@ -66,7 +70,8 @@ _CONDITIONAL = re.compile(
 )
 
 _NO_RETRIEVER = re.compile(
-    rf"\b(?:do\s+not|don't|never|avoid|without)\s+(?:use|using|invoke|invoking|call|calling)\s+(?:the\s+|any\s+)?{_RETRIEVER}",
+    r"\b(?:do\s+not|don't|never|avoid|without|not\s+(?:allowed|permitted)\s+to)\s+"
+    rf"(?:use|using|invoke|invoking|call|calling)\s+(?:the\s+|any\s+)?{_RETRIEVER}",
     re.IGNORECASE,
 )
 _USE_RETRIEVER = re.compile(rf"\b(?:use|using|with|through)\s+(?:only\s+|the\s+|any\s+)?{_RETRIEVER}", re.IGNORECASE)
@@ -81,7 +86,7 @@ _NO_OTHER = re.compile(
 _USE_OTHER = re.compile(r"\buse\s+(?:only\s+)?other\s+(?:types?|kinds?)\s+of\s+tools?", re.IGNORECASE)
 _FIRST = re.compile(r"\bfirst\b", re.IGNORECASE)
 _FALL_BACK = re.compile(
-    r"\s*(?:if\b.{0,120}?(?:not|cannot|can't|fails?|unsuccessful|otherwise).{0,60}?,?\s*)?(?:otherwise|only\s+then|then)?,?\s*"
+    r"\s*(?:(?:only\s+)?if\b.{0,120}?(?:not|cannot|can't|fails?|unsuccessful|otherwise).{0,60}?,?\s*)?(?:otherwise|only\s+then|then)?,?\s*"
     r"(?:you\s+(?:may|can|should)\s+)?(?:then\s+)?(?:use|try|using)\s.{0,120}",
     re.IGNORECASE | re.DOTALL,
 )
@@ -308,7 +313,8 @@ def _topic_list(text: str, own_topics: tuple[str, ...]) -> tuple[tuple[str, ...]
     unknown: list[str] = []
     position = 0
     pending = ""
-    text = text.strip(" ,;.'\"")
+    lead = _ANY_OF.match(text)
+    text = text[lead.end() if lead else 0 :].strip(" ,;.'\"")
     while position < len(text):
         match = None
         if position == 0 or not (text[position - 1].isalnum() and text[position].isalnum()):

@@ -106,6 +106,28 @@ def test_layout_and_typography_do_not_matter(text: str, kind: str, groups: tuple
 
 
 @pytest.mark.parametrize(
+    ("rule", "kind"),
+    [
+        (", you should only be using document retrievers. Do not use other types of tools.", "only_documents"),
+        (", you are not allowed to use document retrievers. Use other types of tools.", "no_documents"),
+        (", then do not use any document retrievers. Use other types of tools.", "no_documents"),
+        (" make sure to only use document retrievers. Do not use other types of tools.", "only_documents"),
+        (
+            ", first try without invoking document retrievers. Only if that fails, use document retrievers.",
+            "other_first",
+        ),
+        (", try to first answer using document retrievers before any other tool.", "documents_first"),
+    ],
+)
+@pytest.mark.parametrize(
+    "opening", ["If a user's query pertains to", "Whenever a query pertains to any of the topics:"]
+)
+def test_other_ways_to_say_a_rule(opening: str, rule: str, kind: str) -> None:
+    policy = parse(f"{opening} {SPORTS}, which is/are about teams, games and answers{rule}")
+    assert (policy.kind, policy.topics, policy.unknown_topics, policy.unrecognised) == (kind, (SPORTS,), (), "")
+
+
+@pytest.mark.parametrize(
     "text", ["", "   \n", REFUSE.format("I don't know."), 'If you cannot answer, say "No answer available."']
 )
 def test_no_policy(text: str) -> None:
