@@ -67,9 +67,17 @@ def hit_before(
             return f"The policy forbids this call. {reason}".strip()
         if each.kind == "ungrounded" and (reason := _violated(upcoming, "provenance")) is not None:
             return f"An argument was seen nowhere before. {reason}".strip()
-        if each.kind == "unknown_tool" and call is not None and tool_named(tools, call.name) is None:
+        if (
+            each.kind == "unknown_tool"
+            and call is not None
+            and tool_named(tools, call.name, trajectory.instance.domain) is None
+        ):
             return f"There is no tool named {call.name!r}."
-        if each.kind == "divergence" and reference and first_divergence(ahead.steps, reference) == view.index:
+        if (
+            each.kind == "divergence"
+            and reference
+            and first_divergence(ahead.steps, reference, trajectory.instance.domain) == view.index
+        ):
             return "This is the first step that differs from the ground truth."
         if each.kind == "filter" and not _filter(each.value).late and _filter(each.value).matches(view):
             return f"The step matches {each.value}."

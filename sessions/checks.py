@@ -16,8 +16,15 @@ Checker = Callable[[Trajectory, ToolCall, Sequence[ToolSpec]], Check]
 """Looks at the past and one proposed call; pure, never blocks the call by itself."""
 
 
-def tool_named(tools: Sequence[ToolSpec], name: str) -> ToolSpec | None:
-    return next((tool for tool in tools if tool.name == name), None)
+def tool_named(tools: Sequence[ToolSpec], name: str, domain: str) -> ToolSpec | None:
+    """The tool that a name stands for among those offered, other spellings of ``domain``'s tools included, or None."""
+    from toolenv.recorded.aliases import own_name
+
+    exact = next((tool for tool in tools if tool.name == name), None)
+    if exact is not None:
+        return exact
+    own = own_name(name, domain, [tool.name for tool in tools])
+    return next((tool for tool in tools if tool.name == own), None)
 
 
 def made_calls(trajectory: Trajectory) -> tuple[ToolCall, ...]:
@@ -33,7 +40,7 @@ def check_schema(trajectory: Trajectory, call: ToolCall, tools: Sequence[ToolSpe
 
     if call.raw_arguments is not None:
         return Check(name="schema", outcome="violation", reason="The arguments are not a JSON object.")
-    spec = tool_named(tools, call.name)
+    spec = tool_named(tools, call.name, trajectory.instance.domain)
     if spec is None:
         return Check(name="schema", outcome="violation", reason=unknown_tool(call.name, tools))
     arguments, _ = coerce(spec, call.arguments)

@@ -68,19 +68,23 @@ def _frozen(value: Json, made: Mapping[str, int]) -> Any:
     return ("list", tuple(_frozen(item, made) for item in value))
 
 
-def first_divergence(steps: Sequence[Step], reference: Sequence[Step]) -> int | None:
+def first_divergence(steps: Sequence[Step], reference: Sequence[Step], domain: str) -> int | None:
     """Index (from 0) of the first call that the reference does not have at its place; None while they agree.
 
     Calls are compared in order, openings left out. An answer diverges when the reference still has calls to make;
-    the wording of answers is not compared.
+    the wording of answers is not compared. Other spellings of a name of ``domain``'s tools are that name.
     """
+    from toolenv.recorded.aliases import own_name
+
     expected = [key for key in step_keys(reference) if key is not None and key[0] == "call"]
+    names = {key[1] for key in expected}
     position = 0
     for index, key in enumerate(step_keys(steps)):
         if key is None or key[0] == "message":
             continue
         if key[0] != "call":
             return index if position < len(expected) else None
+        key = (key[0], own_name(key[1], domain, names), *key[2:])
         if position >= len(expected) or key != expected[position]:
             return index
         position += 1

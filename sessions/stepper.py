@@ -302,7 +302,7 @@ class Stepper:
     def _coerced(self, call: ToolCall, tools: Sequence[ToolSpec]) -> Mapping[str, Json] | None:
         from toolenv.schema import coerce
 
-        spec = tool_named(tools, call.name)
+        spec = tool_named(tools, call.name, self.trajectory.instance.domain)
         if spec is None:
             return None
         arguments, changed = coerce(spec, call.arguments)

@@ -247,7 +247,7 @@ class Timeline:
 
         found = await self.live.at(self.tree, self.cursor.branch, self.cursor.at)
         try:
-            spec = tool_named(await found.session.list_tools(), call.name)
+            spec = tool_named(await found.session.list_tools(), call.name, self.instance.domain)
             arguments = call.arguments if spec is None else coerce(spec, call.arguments)[0]
             result, table = await call_in_time(
                 found.session, call.name, arguments, deadline_s=self.deadline_s, where="Scratch call"

@@ -96,7 +96,8 @@ def _unknown(view: StepView, _: None) -> bool:
     result = view.step.result
     if result is not None and result.error_kind == "unknown_tool":
         return True
-    return view.call is not None and bool(view.tools) and tool_named(view.tools, view.call.name) is None
+    domain = view.trajectory.instance.domain
+    return view.call is not None and bool(view.tools) and tool_named(view.tools, view.call.name, domain) is None
 
 
 def _check(name: str) -> Callable[[StepView, None], bool]:
@@ -104,7 +105,9 @@ def _check(name: str) -> Callable[[StepView, None], bool]:
 
 
 def _diverged(view: StepView, _: None) -> bool:
-    return bool(view.reference) and first_divergence(view.trajectory.steps, view.reference) == view.index
+    if not view.reference:
+        return False
+    return first_divergence(view.trajectory.steps, view.reference, view.trajectory.instance.domain) == view.index
 
 
 def _failed(view: StepView, _: None) -> bool:

@@ -304,3 +304,21 @@ async def test_tools_are_listed_again_when_they_change() -> None:
     session.tell()
     assert await subject.tools() == TOOLS[:1]
     assert session.listed == 2
+
+
+async def test_other_spellings_of_a_tool_are_that_tool() -> None:
+    session = CountingSession()
+    spelled = call("task_3_counting_add", amount="5")
+    reference = [Step(actor="ground_truth", decision=CallTool(call=call("add", amount=5)))]
+    subject = stepper(
+        spelled,
+        session=session,
+        checks=[check_schema],
+        reference=reference,
+        breakpoints=[Breakpoint(kind="unknown_tool"), Breakpoint(kind="divergence")],
+    )
+    assert await subject.resume() is None
+    step = subject.trajectory.steps[0]
+    assert step.executed_arguments == {"amount": 5}
+    assert [check.outcome for check in step.checks] == ["ok"]
+    assert session.calls == [("task_3_counting_add", {"amount": 5})]
