@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from eval.model import Evidence
 from toolenv.model import Value
 
-CUT_EVIDENCE = "context_cut"
+CUT_EVIDENCE = "context cut"
 """Key of the evidence entry that says what a judge did not see."""
 
 _TAIL_SHARE = 4

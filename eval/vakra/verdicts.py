@@ -113,7 +113,7 @@ def _marks(matched: Matched, scored: DialogueScore) -> Iterator[str]:
     if _outside_window(matched):
         yield OUTSIDE_WINDOW
     rulings = [ruling for ruling in (scored.answer, scored.grounded) if ruling is not None]
-    if any("context_cut" in item for ruling in rulings for item in ruling.evidence):
+    if any(CONTEXT_CUT in item for ruling in rulings for item in ruling.evidence):
         yield CONTEXT_CUT
     if any(ruling.reason.startswith(JUDGE_ERROR) for ruling in rulings):
         yield JUDGE_ERROR_MARK

@@ -186,7 +186,7 @@ async def test_what_was_cut_is_marked_and_told(endpoint: Any) -> None:
     long = case(responses=("short", "x" * 50_000, "y" * 9_000 + " total 42"))
     ruling = await rule(endpoint, long, "grounded", context_tokens=2_000)
     cuts = ruling.evidence[1]["cuts"]
-    assert "characters of assistant call 3 were shown" in ruling.evidence[1]["context_cut"]
+    assert "characters of assistant call 3 were shown" in ruling.evidence[1]["context cut"]
     assert [(cut["section"], cut["step"], cut["of"]) for cut in cuts] == [
         ("assistant call 3", 3, 50_000 + len('tool_1 {"city": "Denver"}\nresponse: ')),
         ("assistant call 4", 4, 9_009 + len('tool_2 {"city": "Denver"}\nresponse: ')),
@@ -223,7 +223,7 @@ async def test_a_prompt_that_is_too_long_is_halved_once(endpoint: Any, said: Any
     )
     ruling = await rule(endpoint, case(responses=("x" * 12_000,)), "grounded")
     assert ruling.outcome == "pass"
-    assert "context_cut" in ruling.evidence[1]
+    assert "context cut" in ruling.evidence[1]
     with pytest.raises(JudgeFailure, match=r"too long.*402113"):
         await rule(endpoint, case(responses=("x" * 30_000,)), "grounded")
     assert len(endpoint.asked) == 4

@@ -186,7 +186,10 @@ class Sender:
         if asked is not None and asked > policy.longest_wait_s:
             more = f" It asks to wait {asked:.0f} seconds, longer than is waited."
             raise self._given_up(self._fault(error, more, attempts))
-        wait = backoff(attempts.number, policy, self._random) if asked is None else asked
+        wait = backoff(attempts.number, policy, self._random)
+        if asked is not None:
+            wait = asked if attempts.number <= policy.max_attempts else max(asked, wait)
+            allowed = allowed if error.kind not in LASTING else attempts.number + 1
         doubtful = self._unanswered >= UNANSWERED_BEFORE_DOUBT
         window = policy.server_window_s if error.kind == "server" else policy.window_s
         if doubtful or attempts.number >= allowed or attempts.elapsed + wait > window:

@@ -27,10 +27,10 @@ class RetryPolicy(Value, frozen=True):
     """How patient a request is. All times in seconds.
 
     Rate limits are tried again for ``window_s`` (a minute of 429 is outlived) and server errors for
-    ``server_window_s``, both at most ``max_attempts`` times; dropped connections, time-outs and unreadable bodies only
-    ``short_attempts`` times, and a time-out once where the endpoint never answered. A wait that the server asks for and
-    that is longer than ``longest_wait_s`` ends the request instead. After several requests that came to nothing the
-    endpoint is left alone for ``rest_s``.
+    ``server_window_s``, both at most ``max_attempts`` times unless the server says itself when to come back; dropped
+    connections, time-outs and unreadable bodies only ``short_attempts`` times, and a time-out once where the endpoint
+    never answered. A wait that the server asks for and that is longer than ``longest_wait_s`` ends the request instead.
+    After several requests that came to nothing the endpoint is left alone for ``rest_s``.
     """
 
     max_attempts: int = 12
