@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from eval.gates.evidence import capped
 from eval.model import Evidence, Ruling
 from sessions.dataflow import GroundTruthAnalysis, HopRecovery, Need, PredictionAnalysis, recover
 from toolenv.values import Atom
@@ -44,7 +45,8 @@ def recovery_ruling(truth: GroundTruthAnalysis, prediction: PredictionAnalysis) 
     lacking = [hop for hop in recoveries if hop.missing]
     if lacking:
         evidence: tuple[Evidence, ...] = tuple(
-            {"hop": hop.hop, "tool": hop.name, "missing": [_plain(need) for need in hop.missing]} for hop in lacking
+            {"hop": hop.hop, "tool": hop.name, **capped("missing", [_plain(need) for need in hop.missing])}
+            for hop in lacking
         )
         return Ruling(outcome="fail", decided_by="offline", reason="; ".join(map(_lack, lacking)), evidence=evidence)
     unseen = [hop for hop in recoveries if hop.state == "undecided"]

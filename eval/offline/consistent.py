@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from eval.gates.evidence import capped
 from eval.model import Evidence, Ruling
 from eval.offline.due import NO, SIGNS, YES, Due, DueIndex, Place, due_values, signs, yes_no_words
 from eval.offline.items import Enumeration, enumeration
@@ -60,7 +61,9 @@ def consistent_ruling(answer: str, truth: Json, questions: Sequence[str], wordin
 
 
 def _pass(reason: str, due: Sequence[Due]) -> Ruling:
-    return Ruling(outcome="pass", decided_by="offline", reason=reason, evidence=({"found": [d.value for d in due]},))
+    return Ruling(
+        outcome="pass", decided_by="offline", reason=reason, evidence=(capped("found", [d.value for d in due]),)
+    )
 
 
 def _fail(reason: str, *evidence: Evidence) -> Ruling:
@@ -123,12 +126,14 @@ def _listed(
     if missing and extra and any(_may_be(d, item) for d in missing for item in extra):
         return _undecided(f"{_due(missing)} may be written in other words")
     if missing:
-        return _fail(f"the answer's list lacks {_due(missing)}", {"missing": [d.value for d in missing]})
+        return _fail(f"the answer's list lacks {_due(missing)}", capped("missing", [d.value for d in missing]))
     lone = due[0].kind if len(due) == 1 else None
     if extra and (lone == "yes_no" or (lone == "text" and not any(_alike(item, due[0].needle) for item in extra))):
         return _undecided(f"{_names(extra)} may explain {due[0].text} or be another value")
     if extra:
-        return _fail(f"the answer's list has {_names(extra)}, which is not in the ground truth", {"extra": list(extra)})
+        return _fail(
+            f"the answer's list has {_names(extra)}, which is not in the ground truth", capped("extra", list(extra))
+        )
     negated = _negated(reading.text, found)
     if negated is not None:
         return _undecided(negated)
@@ -194,7 +199,7 @@ def _other_numbers(
     if not others:
         return None
     shown = [reading.text[n.start : n.end] for n in others]
-    return _fail(f"{_due(lacking)} is due and the answer gives {_names(shown)}", {"given": shown})
+    return _fail(f"{_due(lacking)} is due and the answer gives {_names(shown)}", capped("given", shown))
 
 
 def _fraction(number: AnswerNumber, due: int | float) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from eval.gates.evidence import capped
 from eval.model import Evidence, Ruling
 from eval.offline.due import Due, DueIndex, due_values
 from eval.offline.reading import declines, prepared, read_answer
@@ -41,34 +42,30 @@ def grounded_ruling(
         return Ruling(outcome="undecided", reason="the answer gives no value that could be looked for")
     if len(given) < len(every.due):
         return Ruling(outcome="undecided", reason="the answer says something that the rules cannot look for")
-    evidence: list[Evidence] = []
+    shown_at: list[tuple[Atom, int, str]] = []
     unseen: list[Due] = []
     for due in given:
         step, how = _source(due, prediction, derived=len(given) <= MOST_DERIVED)
         if step is not None:
-            evidence.append({"value": due.value, "step": step, "how": how})
+            shown_at.append((due.value, step, how))
         else:
             unseen.append(due)
-    if evidence:
+    if shown_at:
         asked = {id(due) for question in questions for due in every.given(prepared(question))}
         unseen = [due for due in unseen if id(due) not in asked]
-    hidden = [(due, step) for due in unseen if (step := _hidden(due, prediction)) is not None]
+    hidden = _hidden(unseen, prediction)
     if hidden:
         due, step = hidden[0]
         more = f" and {len(hidden) - 1} more" if len(hidden) > 1 else ""
         reason = f"{due.text}{more} is in rows of the table of step {step} that were never shown"
-        return Ruling(
-            outcome="fail",
-            decided_by="offline",
-            reason=reason,
-            evidence=tuple({"value": d.value, "step": s, "how": "not shown"} for d, s in hidden),
-        )
+        where = [(due.value, step, "not shown") for due, step in hidden]
+        return Ruling(outcome="fail", decided_by="offline", reason=reason, evidence=_evidence(where))
     if unseen:
         shown = ", ".join(due.text for due in unseen[:SHOWN])
         return Ruling(outcome="undecided", reason=f"{shown} does not stand in any predicted response")
-    steps = sorted({item["step"] for item in evidence})
+    steps = sorted({step for _, step, _ in shown_at})
     reason = f"every value of the answer was shown (step {', '.join(map(str, steps))})"
-    return Ruling(outcome="pass", decided_by="offline", reason=reason, evidence=tuple(evidence))
+    return Ruling(outcome="pass", decided_by="offline", reason=reason, evidence=_evidence(shown_at))
 
 
 def _source(due: Due, prediction: PredictionAnalysis, *, derived: bool) -> tuple[int | None, str]:
@@ -135,6 +132,19 @@ def _rounded(wanted: int | float, shown: Sequence[int | float]) -> bool:
     return any(isinstance(other, float) and abs(other - wanted) <= half for other in shown)
 
 
-def _hidden(due: Due, prediction: PredictionAnalysis) -> int | None:
-    """The step whose table holds a value that nothing shows."""
-    return next((number for number, table in prediction.tables if tables.holds(table, due.key)), None)
+def _hidden(unseen: Sequence[Due], prediction: PredictionAnalysis) -> list[tuple[Due, int]]:
+    """The values that stand in a table's rows, with the step of the first such table."""
+    left = {due.key: due for due in unseen}
+    found: list[tuple[Due, int]] = []
+    for number, table in prediction.tables:
+        found.extend((left.pop(k), number) for k in tables.held(table, left))
+    order = {id(due): position for position, due in enumerate(unseen)}
+    return sorted(found, key=lambda item: order[id(item[0])])
+
+
+def _evidence(places: Sequence[tuple[Atom, int, str]]) -> tuple[Evidence, ...]:
+    """One entry for each step and way in which values were shown; of many values the first ones."""
+    grouped: dict[tuple[int, str], list[Atom]] = {}
+    for value, step, how in places:
+        grouped.setdefault((step, how), []).append(value)
+    return tuple({"step": step, "how": how, **capped("values", values)} for (step, how), values in grouped.items())

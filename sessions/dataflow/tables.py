@@ -14,7 +14,7 @@ from threading import Lock
 
 from toolenv.environment import TableView
 from toolenv.model import Json
-from toolenv.values import Key, key, keys_equal, multisets_equal
+from toolenv.values import Key, ValueIndex, key, keys_equal, multisets_equal
 
 _KEPT = 4096
 _CHUNK = 4096
@@ -67,9 +67,17 @@ def has_column(table: TableView, values: TableView, index: int) -> bool:
     return any(_columns_equal(values, index, table, other) for other in range(len(table.columns)))
 
 
-def holds(table: TableView, wanted: Key) -> bool:
-    """Whether any cell of a table equals a value."""
-    return any(keys_equal(wanted, key(cell)) for index in range(len(table.columns)) for cell in table.column(index))
+def held(table: TableView, wanted: Iterable[Key]) -> set[Key]:
+    """Those of the wanted values that stand in any cell of a table; its cells are read once."""
+    left = set(wanted)
+    found: set[Key] = set()
+    for index in range(len(table.columns)):
+        if not left:
+            break
+        cells = ValueIndex(_column_keys(table, index))
+        found |= {k for k in left if k in cells}
+        left -= found
+    return found
 
 
 def _same_shape(left: TableView, right: TableView) -> bool:

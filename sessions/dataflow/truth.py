@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 from sessions.dataflow import tables
@@ -64,7 +65,7 @@ class TruthHop:
         return self.made.number
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GroundTruthAnalysis:
     """What the gates need of a ground truth; independent of any prediction, so it is shared by all runs.
 
@@ -75,12 +76,16 @@ class GroundTruthAnalysis:
     instance: Instance
     calls: MadeCalls
     hops: tuple[TruthHop, ...]
-    graph: HopGraph
     answer: Json
     refuses: bool
     failed: MadeCall | None
     answer_beyond_peek: bool
     coerced: bool
+
+    @cached_property
+    def graph(self) -> HopGraph:
+        """The hop structure; for people, no gate reads it."""
+        return hop_graph(self.calls, self.answer, {hop.number: hop.facts for hop in self.hops})
 
     @property
     def needs(self) -> tuple[Need, ...]:
@@ -124,7 +129,6 @@ def analyse_truth(instance: Instance, executed: ExecutedTrajectory) -> GroundTru
         instance=instance,
         calls=calls,
         hops=tuple(hops),
-        graph=hop_graph(calls, answer, facts),
         answer=answer,
         refuses=is_refusal(answer),
         failed=next((made for made in every if made.failed), None),
@@ -165,8 +169,8 @@ def _beyond_peek(answer: Json, hops: list[TruthHop]) -> bool:
     if table is None:
         return False
     shown = ValueIndex(k for found in facts for k in found.printed)
-    hidden = [k for k in dict.fromkeys(key(atom) for atom in atoms(answer)) if k not in shown]
-    return any(tables.holds(table, k) for k in hidden)
+    hidden = {k for k in map(key, atoms(answer)) if k not in shown}
+    return bool(tables.held(table, hidden))
 
 
 def needs_by_hop(analysis: GroundTruthAnalysis) -> Mapping[int, tuple[Need, ...]]:
