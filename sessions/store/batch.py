@@ -26,7 +26,7 @@ class BatchStore(BaseStore):
 
     def results(self, scope: str) -> Iterator[tuple[str, bytes]]:
         """What was put under ``scope``, by item; read a part at a time."""
-        c = schema.RESULT.c
+        c, scope = schema.RESULT.c, codec.clean(scope)
         after: str | None = None
         while True:
             statement = select(c.item, c.body).where(c.scope == scope).order_by(c.item).limit(RESULTS_AT_ONCE)
@@ -47,7 +47,8 @@ class BatchStore(BaseStore):
         A write that the store refuses (busy, full, read-only) is kept in a file beside it (``take_in``).
         """
         now = time.time()
-        clean = [(item, codec.redacted_bytes(body)) for item, body in rows]
+        scope = codec.clean(scope)
+        clean = [(codec.clean(item), codec.redacted_bytes(body)) for item, body in rows]
 
         def put(connection: Connection) -> None:
             writing.put(
@@ -64,31 +65,32 @@ class BatchStore(BaseStore):
             self.write(put)
 
     def forget_results(self, scope: str) -> None:
-        statement = delete(schema.RESULT).where(schema.RESULT.c.scope == scope)
+        statement = delete(schema.RESULT).where(schema.RESULT.c.scope == codec.clean(scope))
         self.write(lambda connection: connection.execute(statement))
 
     def ruling(self, key: str) -> bytes | None:
         """A judge's ruling by the hash of what it was asked, or None."""
-        statement = select(schema.RULING.c.body).where(schema.RULING.c.key == key)
+        statement = select(schema.RULING.c.body).where(schema.RULING.c.key == codec.clean(key))
         found = self.read(lambda connection: connection.execute(statement).scalar())
         return bytes(found) if found is not None else None
 
     def put_ruling(self, key: str, payload: bytes) -> None:
         body = codec.redacted_bytes(payload)
-        row = {"key": key, "body": body, "created_at": time.time()}
+        row = {"key": codec.clean(key), "body": body, "created_at": time.time()}
         with self._kept({"write": "ruling", "key": key, "body": body.decode("latin-1")}):
             self.write(lambda connection: writing.put(connection, schema.RULING, [row], replace=("body", "created_at")))
 
     def human_rulings(self, dataset: str, run: str) -> dict[tuple[str, str], Json]:
         """What a person ruled: (uuid, gate) -> ruling."""
         c = schema.HUMAN_RULING.c
-        statement = select(c.uuid, c.gate, c.body).where(c.dataset == dataset, c.run == run)
+        statement = select(c.uuid, c.gate, c.body).where(c.dataset == codec.clean(dataset), c.run == codec.clean(run))
         rows = self.read(lambda connection: connection.execute(statement).all())
         return {(row.uuid, row.gate): json.loads(row.body) for row in rows}
 
     def put_human_ruling(self, dataset: str, run: str, uuid: str, gate: str, ruling: Json | None) -> None:
         """Keep a person's ruling of one gate; None takes it back."""
         c = schema.HUMAN_RULING.c
+        dataset, run, uuid, gate = (codec.clean(part) for part in (dataset, run, uuid, gate))
         key = {"dataset": dataset, "run": run, "uuid": uuid, "gate": gate}
 
         def put(connection: Connection) -> None:

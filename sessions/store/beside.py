@@ -127,6 +127,7 @@ class PersonStore(BaseStore):
 
     def drop_flag(self, dataset: str, uuid: str, kind: str) -> None:
         c = schema.FLAG.c
+        dataset, uuid, kind = (codec.clean(part) for part in (dataset, uuid, kind))
         statement = delete(schema.FLAG).where(c.dataset == dataset, c.uuid == uuid, c.kind == kind)
         self.write(lambda connection: connection.execute(statement))
 
@@ -134,7 +135,7 @@ class PersonStore(BaseStore):
         c = schema.FLAG.c
         statement = select(schema.FLAG).order_by(c.dataset, c.uuid, c.kind)
         if dataset is not None:
-            statement = statement.where(c.dataset == dataset)
+            statement = statement.where(c.dataset == codec.clean(dataset))
         return self.read(lambda connection: tuple(Flag(**row._mapping) for row in connection.execute(statement)))
 
     def touch(self, dataset: str, uuid: str, session_id: int | None = None) -> None:
@@ -144,7 +145,7 @@ class PersonStore(BaseStore):
 
     def touched(self, dataset: str) -> tuple[Touched, ...]:
         c = schema.TOUCHED.c
-        statement = select(schema.TOUCHED).where(c.dataset == dataset).order_by(c.last_at.desc(), c.uuid)
+        statement = select(schema.TOUCHED).where(c.dataset == codec.clean(dataset)).order_by(c.last_at.desc(), c.uuid)
         return self.read(lambda connection: tuple(Touched(**row._mapping) for row in connection.execute(statement)))
 
     def put_run(self, run: RunRecord) -> None:

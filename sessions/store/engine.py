@@ -16,6 +16,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 from sqlalchemy.pool import StaticPool
 
 from sessions.events import Commit
+from sessions.redaction import register_secret
 from sessions.store.errors import BranchConflict, is_busy, sentence_for
 from toolenv.errors import StoreError
 
@@ -39,17 +40,27 @@ def read_url(url: str | None) -> URL:
     if url is None:
         return URL.create("sqlite", database=str(default_path()))
     if "://" not in url:
-        return URL.create("sqlite", database=str(Path(url).expanduser()))
+        return URL.create("sqlite", database=str(_absolute(url)))
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError) as error:
         raise StoreError("The address of the session store cannot be read; see --db.") from error
     kind = parsed.drivername.split("+")[0]
     if kind == "sqlite":
-        return parsed.set(drivername="sqlite")
+        inside = parsed.database in (None, "", ":memory:")
+        return URL.create("sqlite", database=None if inside else str(_absolute(str(parsed.database))))
     if kind in ("postgresql", "postgres"):
+        if parsed.password is not None:
+            register_secret(str(parsed.password))
         return parsed.set(drivername="postgresql+psycopg")
     raise StoreError(f"Sessions can be stored in SQLite or PostgreSQL, not in {kind!r}; see --db.")
+
+
+def _absolute(path: str) -> Path:
+    try:
+        return Path(path).expanduser().absolute()
+    except (OSError, RuntimeError) as error:
+        raise StoreError(f"The session store {path} cannot be found: {error}.") from error
 
 
 def file_of(url: URL) -> Path | None:

@@ -63,35 +63,44 @@ def _has_log(path: Path) -> bool:
 
 
 def _format(path: Path) -> Literal["new"] | int:
-    mode = "mode=ro" if _has_log(path) else "mode=ro&immutable=1"
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True)) as connection:
-            application = connection.execute("PRAGMA application_id").fetchone()[0]
-            version = connection.execute("PRAGMA user_version").fetchone()[0]
-            tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-            columns = {
-                name: {row[1] for row in connection.execute("SELECT * FROM pragma_table_info(?)", (name,))}
-                for name in tables
-            }
-    except sqlite3.Error as error:
-        raise StoreUnusable(
-            f"The session store {path} is damaged ({error}). Move it aside to begin anew.", path
-        ) from error
-    if application == APPLICATION_ID and version == 0 and not tables:
+        # Without locks: a file that is not ours gets no company of ours beside it.
+        application, version, columns = _described(path, "mode=ro" if _has_log(path) else "mode=ro&immutable=1")
+    except sqlite3.Error:
+        # What looks damaged may only have been written at this very moment; with locks that is waited for.
+        try:
+            application, version, columns = _described(path, "mode=ro")
+        except sqlite3.Error as error:
+            raise StoreUnusable(
+                f"The session store {path} is damaged ({error}). Move it aside to begin anew.", path
+            ) from error
+    if application == APPLICATION_ID and version > FORMAT:
+        raise later_format(str(path), version, path)
+    if application in (0, APPLICATION_ID) and version == 0 and not columns:
         return "new"
     if application == APPLICATION_ID:
-        if version > FORMAT:
-            raise later_format(str(path), version, path)
-        return int(version)
-    if application == 0 and version == 0 and not tables:
-        return "new"
+        return version
     if application == 0 and version == 0 and columns == UNVERSIONED:
         return 0
-    if version > FORMAT and application == 0:
+    if application == 0 and version > FORMAT:
         raise later_format(str(path), version, path)
     raise StoreUnusable(
         f"{path} is a SQLite database of another program, not a session store; name another file with --db.", path
     )
+
+
+def _described(path: Path, mode: str) -> tuple[int, int, dict[str, set[str]]]:
+    """Application number, version, and the columns of every table."""
+    address = f"{path.absolute().as_uri()}?{mode}"
+    with closing(sqlite3.connect(address, uri=True)) as connection:
+        application = int(connection.execute("PRAGMA application_id").fetchone()[0])
+        version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+        tables = [row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        columns = {
+            name: {row[1] for row in connection.execute("SELECT * FROM pragma_table_info(?)", (name,))}
+            for name in tables
+        }
+    return application, version, columns
 
 
 def later_format(name: str, version: int, path: Path | None) -> StoreUnusable:

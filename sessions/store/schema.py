@@ -58,7 +58,7 @@ SESSION = Table(
     Column("run", Text, nullable=False),
     Column("run_fingerprint", Text, nullable=False),
     Column("environment", Text, nullable=False),
-    Column("instance_hash", String(64), ForeignKey("payload.hash"), nullable=False),
+    Column("instance_hash", String(64), ForeignKey("payload.hash"), nullable=False, index=True),
     Column("created_at", Float, nullable=False),
     Column("updated_at", Float, nullable=False),
     Column("steps", Integer, nullable=False, default=0),
@@ -111,10 +111,10 @@ REQUEST = Table(
     Column("session_id", BIG, ForeignKey("session.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("branch", Integer),
     Column("position", Integer),
-    Column("kind", String(16), nullable=False),
+    Column("kind", Text, nullable=False),
     Column("model", Text, nullable=False),
-    Column("request_hash", String(64), ForeignKey("payload.hash"), nullable=False),
-    Column("response_hash", String(64), ForeignKey("payload.hash"), nullable=False),
+    Column("request_hash", String(64), ForeignKey("payload.hash"), nullable=False, index=True),
+    Column("response_hash", String(64), ForeignKey("payload.hash"), nullable=False, index=True),
     Column("usage", LargeBinary, nullable=False),
     Column("error", Text, nullable=False),
     Column("duration_s", Float, nullable=False),
@@ -128,7 +128,7 @@ VERDICT = Table(
     Column("session_id", BIG, ForeignKey("session.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("branch", Integer, nullable=False),
     Column("steps", Integer, nullable=False),
-    Column("profile", String(32), nullable=False),
+    Column("profile", Text, nullable=False),
     Column("judge", Text, nullable=False),
     Column("passed", Boolean),
     Column("body", LargeBinary, nullable=False),
@@ -138,8 +138,8 @@ VERDICT = Table(
 RESULT = Table(
     "result",
     METADATA,
-    Column("scope", String(128), primary_key=True),
-    Column("item", String(512), primary_key=True),
+    Column("scope", Text, primary_key=True),
+    Column("item", Text, primary_key=True),
     Column("body", LargeBinary, nullable=False),
     Column("created_at", Float, nullable=False),
 )
@@ -147,7 +147,7 @@ RESULT = Table(
 RULING = Table(
     "ruling",
     METADATA,
-    Column("key", String(128), primary_key=True),
+    Column("key", Text, primary_key=True),
     Column("body", LargeBinary, nullable=False),
     Column("created_at", Float, nullable=False),
 )
@@ -155,10 +155,10 @@ RULING = Table(
 HUMAN_RULING = Table(
     "human_ruling",
     METADATA,
-    Column("dataset", String(128), primary_key=True),
-    Column("run", String(128), primary_key=True),
-    Column("uuid", String(256), primary_key=True),
-    Column("gate", String(32), primary_key=True),
+    Column("dataset", Text, primary_key=True),
+    Column("run", Text, primary_key=True),
+    Column("uuid", Text, primary_key=True),
+    Column("gate", Text, primary_key=True),
     Column("body", LargeBinary, nullable=False),
     Column("created_at", Float, nullable=False),
 )
@@ -178,7 +178,7 @@ MARK = Table(
     "mark",
     METADATA,
     Column("session_id", BIG, ForeignKey("session.id", ondelete="CASCADE"), primary_key=True),
-    Column("name", String(64), primary_key=True),
+    Column("name", Text, primary_key=True),
     Column("branch", Integer, nullable=False),
     Column("at", Integer, nullable=False),
 )
@@ -186,9 +186,9 @@ MARK = Table(
 FLAG = Table(
     "flag",
     METADATA,
-    Column("dataset", String(128), primary_key=True),
-    Column("uuid", String(256), primary_key=True),
-    Column("kind", String(64), primary_key=True),
+    Column("dataset", Text, primary_key=True),
+    Column("uuid", Text, primary_key=True),
+    Column("kind", Text, primary_key=True),
     Column("text", Text, nullable=False),
     Column("created_at", Float, nullable=False),
 )
@@ -196,8 +196,8 @@ FLAG = Table(
 TOUCHED = Table(
     "touched",
     METADATA,
-    Column("dataset", String(128), primary_key=True),
-    Column("uuid", String(256), primary_key=True),
+    Column("dataset", Text, primary_key=True),
+    Column("uuid", Text, primary_key=True),
     Column("last_at", Float, nullable=False),
     Column("session_id", BIG, ForeignKey("session.id", ondelete="SET NULL"), index=True),
 )
@@ -205,8 +205,8 @@ TOUCHED = Table(
 RUN = Table(
     "run",
     METADATA,
-    Column("fingerprint", String(128), primary_key=True),
-    Column("dataset", String(128), primary_key=True),
+    Column("fingerprint", Text, primary_key=True),
+    Column("dataset", Text, primary_key=True),
     Column("name", Text, nullable=False),
     Column("path", Text, nullable=False),
     Column("detail", LargeBinary, nullable=False),

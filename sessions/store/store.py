@@ -9,7 +9,7 @@ import msgspec
 from sqlalchemy import Connection
 
 from sessions.branches import Branch, Cursor
-from sessions.store import reading, schema, spill, writing
+from sessions.store import codec, reading, schema, spill, writing
 from sessions.store.batch import BatchStore
 from sessions.store.beside import PersonStore
 from sessions.store.records import Hit, NewSession, Page, SessionKind, SessionRef, StoredSession
@@ -74,7 +74,8 @@ class Store(PersonStore, BatchStore):
         uuid: str | None = None,
     ) -> Page:
         """One page of the list, newest first; ``before`` is the last page's ``next``, ``uuid`` selects an instance."""
-        return self.read(lambda connection: reading.page(connection, kind, limit, before, uuid))
+        instance = codec.clean(uuid) if uuid is not None else None
+        return self.read(lambda connection: reading.page(connection, kind, limit, before, instance))
 
     def load(self, key: str) -> StoredSession:
         """A session by its key or the beginning of one."""
@@ -83,12 +84,7 @@ class Store(PersonStore, BatchStore):
     def delete(self, session_id: int) -> bool:
         """Remove a session and the contents that nothing else refers to; False where there is none."""
 
-        def deleted(connection: Connection) -> bool:
-            gone = writing.delete_session(connection, session_id)
-            writing.sweep_payloads(connection)
-            return gone
-
-        return self.write(deleted)
+        return self.write(lambda connection: writing.delete_session(connection, session_id))
 
     def search(
         self, query: str, kind: SessionKind = "person", limit: int = 50, before: int | None = None

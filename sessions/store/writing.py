@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Table, delete, func, insert, select, text, update
+from sqlalchemy import Connection, Table, delete, func, insert, select, text, union, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from sessions.branches import Branch, Cursor
@@ -20,6 +20,9 @@ from toolenv.errors import StoreError
 
 KEY_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 KEY_LENGTH = 10
+HASHES_AT_ONCE = 500
+"""Hashes in one statement; SQLite bounds how many values it takes."""
+
 SHOWN_QUERY = 300
 """Characters of an instance's query that the list of sessions carries."""
 
@@ -214,10 +217,41 @@ def chunks(words: str) -> list[str]:
 
 def delete_session(connection: Connection, session_id: int) -> bool:
     """Remove a session with everything that belongs to it alone; False where there is none."""
+    hashes = _contents(connection, session_id)
     if connection.dialect.name == "sqlite":
         _forget_words(connection, session_id)
     gone = connection.execute(delete(schema.SESSION).where(schema.SESSION.c.id == session_id)).rowcount
+    for start in range(0, len(hashes), HASHES_AT_ONCE):
+        _sweep(connection, hashes[start : start + HASHES_AT_ONCE])
     return bool(gone)
+
+
+def _contents(connection: Connection, session_id: int) -> list[str]:
+    """The hashes of everything that a session refers to."""
+    step, request = schema.STEP.c, schema.REQUEST.c
+    of_branch = step.branch_id.in_(select(schema.BRANCH.c.id).where(schema.BRANCH.c.session_id == session_id))
+    found = union(
+        select(schema.SESSION.c.instance_hash).where(schema.SESSION.c.id == session_id),
+        select(step.body_hash).where(of_branch, step.body_hash.is_not(None)),
+        select(step.text_hash).where(of_branch, step.text_hash.is_not(None)),
+        select(request.request_hash).where(request.session_id == session_id),
+        select(request.response_hash).where(request.session_id == session_id),
+    )
+    return list(connection.execute(found).scalars())
+
+
+def _sweep(connection: Connection, hashes: Sequence[str]) -> None:
+    """Remove those contents that nothing refers to any more."""
+    statement = delete(schema.PAYLOAD).where(schema.PAYLOAD.c.hash.in_(hashes))
+    for column in (
+        schema.SESSION.c.instance_hash,
+        schema.STEP.c.body_hash,
+        schema.STEP.c.text_hash,
+        schema.REQUEST.c.request_hash,
+        schema.REQUEST.c.response_hash,
+    ):
+        statement = statement.where(~select(column).where(column == schema.PAYLOAD.c.hash).exists())
+    connection.execute(statement)
 
 
 def _forget_words(connection: Connection, session_id: int) -> None:
@@ -228,25 +262,6 @@ def _forget_words(connection: Connection, session_id: int) -> None:
     statement = text("INSERT INTO step_words (step_words, rowid, kind, words) VALUES ('delete', :step, :kind, :words)")
     for stored in stored_steps(connection, session_id):
         connection.execute(statement, {"step": stored.id, "kind": kind, "words": codec.searchable(stored.step)})
-
-
-def sweep_payloads(connection: Connection) -> int:
-    """Remove contents that nothing refers to any more; gives how many."""
-    p = schema.PAYLOAD.c.hash
-    used = [
-        select(column.label("hash")).where(column == p)
-        for column in (
-            schema.SESSION.c.instance_hash,
-            schema.STEP.c.body_hash,
-            schema.STEP.c.text_hash,
-            schema.REQUEST.c.request_hash,
-            schema.REQUEST.c.response_hash,
-        )
-    ]
-    statement = delete(schema.PAYLOAD)
-    for each in used:
-        statement = statement.where(~each.exists())
-    return connection.execute(statement).rowcount
 
 
 def put_executed(connection: Connection, record: ExecutedRecord) -> SessionRef:

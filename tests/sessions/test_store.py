@@ -463,3 +463,46 @@ def test_any_step_comes_back(store: Store, calls: list[tuple[str, dict[str, Any]
     session = begun(store, *steps)
     assert store.load(session.key).tree.steps(0) == steps
     assert store.delete(session.id)
+
+
+@pytest.mark.parametrize(
+    "odd", ["nul \0 inside", "lone \ud800", "'; DROP TABLE step; --", "%_\\", "x" * 2000, "İ\u202e\x1b[2J"]
+)
+def test_odd_names_are_names(store: Store, odd: str) -> None:
+    store.put_results(odd, [(odd, b"1")])
+    assert [body for _, body in store.results(odd)] == [b"1"]
+    store.forget_results(odd)
+    assert list(store.results(odd)) == []
+    store.put_ruling(odd, b"2")
+    assert store.ruling(odd) == b"2"
+    store.put_human_ruling(odd, odd, odd, odd, odd)
+    assert len(store.human_rulings(odd, odd)) == 1
+    store.put_human_ruling(odd, odd, odd, odd, None)
+    assert store.human_rulings(odd, odd) == {}
+    store.put_flag(Flag(dataset=odd, uuid=odd, kind=odd, text=odd))
+    assert len(store.flags(odd)) == 1
+    store.drop_flag(odd, odd, odd)
+    assert store.flags() == ()
+    store.touch(odd, odd)
+    assert len(store.touched(odd)) == 1
+    store.put_run(RunRecord(fingerprint=odd, dataset=odd, name=odd, path=odd))
+    instance = msgspec.structs.replace(make_instance(), uuid=odd, domain=odd)
+    session = store.create_session(NewSession(instance=instance, title=odd, dataset=odd, run=odd))
+    store.put_note(session.id, odd)
+    store.put_mark(session.id, Mark(name=odd, place=Cursor(branch=0, at=0)))
+    store.append(session.id, 0, 0, [made(odd, odd, odd=odd)])
+    assert store.load(session.key).tree.steps(0)[0] == made(odd, odd, odd=odd)
+    assert [item.id for item in store.sessions(uuid=odd).items] == [session.id]
+    store.search(odd)
+
+
+def test_contents_that_others_refer_to_stay(store: Store) -> None:
+    shared = made("big", "shared " * 2000)
+    one, two = begun(store, shared), begun(store, shared)
+    store.put_request(one.id, RequestRecord(kind="agent", model="m", request="only here", response="only here too"))
+    assert rows(store, "payload") == 4
+    store.delete(one.id)
+    assert rows(store, "payload") == 2
+    assert store.load(two.key).tree.steps(0) == (shared,)
+    store.delete(two.id)
+    assert rows(store, "payload") == 0

@@ -445,3 +445,14 @@ def test_a_store_opened_for_reading_refuses_writes_and_spills_nothing(tmp_path: 
     assert issubclass(StoreReadOnly, StoreUnwritable)
     with pytest.raises(StoreReadOnly):
         Store.open(str(tmp_path / "absent.sqlite"), read_only=True)
+
+
+def test_a_working_folder_that_is_gone_is_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(StoreError, match="cannot be found"):
+        Store.open("sessions.sqlite")
+    Store.open(str(tmp_path / "sessions.sqlite")).close()
+    monkeypatch.chdir(tmp_path)
