@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from eval.gates.final_response import final_stage
 from eval.model import Evidence, Ruling, SieveClass, StageResult, Verdict
+from eval.reproducible import Difference, differences, with_differences
 from eval.sieve import sieve_class
 from eval.vakra.dialogues import Matched
 from eval.vakra.matching import WINDOW, missing_responses
@@ -30,7 +31,7 @@ def verdict_of(matched: Matched, scored: DialogueScore, instance: Instance) -> V
     """
     final = _final(scored)
     passed = None if scored.score is None else scored.score == 1.0
-    return Verdict(
+    verdict = Verdict(
         uuid=matched.dialogue.uuid,
         capability=instance.capability,
         domain=instance.domain,
@@ -42,6 +43,13 @@ def verdict_of(matched: Matched, scored: DialogueScore, instance: Instance) -> V
         detail=_in_figures(scored),
         marks=tuple(dict.fromkeys(_marks(matched, scored))),
     )
+    return with_differences(verdict, _replay_differences(matched, instance.capability))
+
+
+def _replay_differences(matched: Matched, capability: int) -> tuple[Difference, ...]:
+    """Where the prediction's own responses differ from the replay; the opening added by the release has none."""
+    calls = matched.predicted_calls[1:] if capability == 1 else matched.predicted_calls
+    return differences(matched.prediction.responses or (), [made.result for made in calls])
 
 
 def malformed_prediction(uuid: str, capability: int, domain: str, reason: str) -> Verdict:
