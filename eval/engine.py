@@ -20,6 +20,9 @@ from eval.resume import HumanKey, keys_of
 from eval.scored import Scored, slices_of, weight_of
 from toolenv.errors import DataError
 
+ENVIRONMENT_NOTE = "environment: "
+"""How notes begin that are problems of an environment's material."""
+
 GRACE_SECONDS = 0.8
 """How long units that are under way may still take when a batch is stopped."""
 
@@ -42,7 +45,7 @@ class Scorer(Protocol):
     async def score(self, run: int, unit: Unit) -> Sequence[Scored]: ...
 
     def notes(self) -> Sequence[str]:
-        """What the judge has to say about the whole, such as parameters that its endpoint does not take."""
+        """What judge and environments say about the whole: parameters not taken, recordings that are damaged."""
         ...
 
     async def close(self) -> None: ...
@@ -82,6 +85,9 @@ class LocalScorer:
         for context in self._contexts:
             notes: Callable[[], Sequence[str]] = getattr(context.judge, "notes", tuple)
             said.update(dict.fromkeys(notes()))
+            for environment in context.environments.environments:
+                problems: Sequence[str] = getattr(environment, "problems", ())
+                said.update(dict.fromkeys(f"{ENVIRONMENT_NOTE}{problem}" for problem in problems))
         return tuple(said)
 
     async def close(self) -> None:

@@ -185,10 +185,14 @@ class Wiring:
         import msgspec
 
         from eval.judges import HumanRuling
+        from eval.model import Gate
 
         run = self.runs[index]
         kept = self.store.human_rulings(self.dataset.fingerprint(), run.fingerprint())
-        return {key: msgspec.convert(ruling, HumanRuling) for key, ruling in kept.items()}
+        return {
+            (uuid, msgspec.convert(gate, Gate)): msgspec.convert(ruling, HumanRuling)
+            for (uuid, gate), ruling in kept.items()
+        }
 
     @cached_property
     def profile(self) -> Profile:
@@ -289,7 +293,13 @@ class Wiring:
 
     def _notes(self, run: Run) -> Iterator[str]:
         judge: Any = self.judge
-        found = (*self.dataset.problems, *run.problems, *run.notes, *getattr(judge, "problems", ()))
+        found = (
+            *self.dataset.problems,
+            *self.dataset.notes,
+            *run.problems,
+            *run.notes,
+            *getattr(judge, "problems", ()),
+        )
         for text in found:
             yield self._relative(text, run)
         if run.duplicates:

@@ -21,6 +21,9 @@ _KEY_LINE = re.compile(
 _DOMAIN_LINE = re.compile(
     rb"""^[ \t]+domain:[ \t]*(?:'([^']*)'|"([^"]*)"|([^\s#'"]+))[ \t]*(?:\#.*)?\r?$""", re.MULTILINE
 )
+_PARSED_KEPT: Final = 512
+"""Universes kept parsed, so that memory does not grow with the length of a batch."""
+
 _STYLES: Final[Mapping[str, ToolStyle]] = {"slot_filling": "slot", "slot": "slot", "selection": "sel", "sel": "sel"}
 
 
@@ -49,6 +52,8 @@ class UniverseFile:
         if uuid not in self._spans:
             return None
         if uuid not in self._parsed:
+            if len(self._parsed) >= _PARSED_KEPT:
+                del self._parsed[next(iter(self._parsed))]
             self._parsed[uuid] = self._universe(uuid, self._entry(uuid))
         return self._parsed[uuid]
 

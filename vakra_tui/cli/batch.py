@@ -57,7 +57,7 @@ async def _run(options: Options, batch: BatchOptions, stop: Stop, plans: list[Ru
             return INTERRUPTED
         code = exit_code(
             [plan.results.tally for plan in plans],
-            problems=problems,
+            problems=problems or _damaged(plans),
             fail_under=batch.fail_under,
             interrupted=False,
         )
@@ -109,6 +109,16 @@ def _say_problems(wiring: Wiring) -> bool:
         narrate(f"vakra-tui: {problem}")
     if len(found) > SHOWN_PROBLEMS:
         narrate(f"vakra-tui: {len(found) - SHOWN_PROBLEMS} more problems, see the notes of the report")
+    return bool(found)
+
+
+def _damaged(plans: Sequence[RunPlan]) -> bool:
+    """Name what was found damaged in an environment's material; whether there is anything."""
+    from eval.engine import ENVIRONMENT_NOTE
+
+    found = dict.fromkeys(note for plan in plans for note in plan.results.notes if note.startswith(ENVIRONMENT_NOTE))
+    for note in list(found)[:SHOWN_PROBLEMS]:
+        narrate(f"vakra-tui: {note}")
     return bool(found)
 
 
@@ -182,6 +192,8 @@ def _write(wiring: Wiring, infos: Sequence[ReportInfo], plans: Sequence[RunPlan]
     """Files first: a reader of stdout that leaves early must not cost a report."""
     from eval.report import head, named_for_run, replacing, write, write_lines
 
+    if batch.predictions_out is not None:
+        _write_predictions(wiring, Path(batch.predictions_out), plans)
     heads = [head(info, plan.results.tally, plan.results.notes) for info, plan in zip(infos, plans, strict=True)]
     for info, report_head, plan in zip(infos, heads, plans, strict=True):
         if batch.out is not None:
@@ -201,3 +213,12 @@ def _write(wiring: Wiring, infos: Sequence[ReportInfo], plans: Sequence[RunPlan]
 
                 text = render(info, plan.results.tally, report_head["notes"], plan.results.spool)
                 stream.write(text.encode() + b"\n")
+
+
+def _write_predictions(wiring: Wiring, folder: Path, plans: Sequence[RunPlan]) -> None:
+    """The scored predictions as submission files; with several runs a folder each."""
+    from sessions.submissions import write_submission
+
+    for run, name, plan in zip(wiring.runs, wiring.run_names, plans, strict=True):
+        place = folder if len(plans) == 1 else folder / name
+        write_submission(place, (run.load(item.prediction) for item in plan.items if item.prediction is not None))

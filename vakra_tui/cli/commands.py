@@ -15,6 +15,9 @@ COMMANDS = {
     "tools": "list the tools of a domain, or call one",
     "validate": "check a run against the submission schema",
     "compare": "compare two reports on the same instances",
+    "sessions": "list or search stored sessions",
+    "replay": "run a stored session again and compare",
+    "export": "write a session or the flagged instances in another form",
     "doctor": "versions, paths, environments reached, store health",
 }
 """Name -> help; each is ``vakra_tui.cli.<name>`` with ``main(argv) -> int``."""
