@@ -103,6 +103,7 @@ class Stepper:
         self._tables: list[TableView | None] = list(tables or [None] * len(trajectory.steps))
         self._kept = len(trajectory.steps)
         self._passed: Proposal | None = None
+        self._decided: tuple[Actor, Decision] | None = None
         self._tools: tuple[ToolSpec, ...] | None = None
         self._changes = 0
         self._busy = False
@@ -153,6 +154,7 @@ class Stepper:
     def withdraw(self) -> None:
         """Forget what is proposed; the driver is asked again next time."""
         self.proposal = None
+        self._decided = None
         self.state = "finished" if self.finished else "idle"
 
     async def advance(self) -> Step | None:
@@ -277,8 +279,11 @@ class Stepper:
             await self._check("stepper", CallTool(call=self.opening))
             return
         tools = await self.tools()
-        decision = await self.driver.next(self.trajectory, tools)
-        await self._check(self.driver.actor, decision)
+        if self._decided is None:
+            # Kept until its checks are made: what was decided may have been paid for, and an interruption must not lose it.
+            self._decided = (self.driver.actor, await self.driver.next(self.trajectory, tools))
+        actor, decision = self._decided
+        await self._check(actor, decision)
 
     def _driver_opens(self) -> bool:
         first: ToolCall | None = getattr(self.driver, "first_call", None)
@@ -295,6 +300,7 @@ class Stepper:
                 arguments = self._coerced(call, await self.tools())
             if self.checks and actor != "stepper":
                 checks = await self._made_checks(call)
+        self._decided = None
         self.proposal = Proposal(actor=actor, decision=decision, checks=checks, arguments=arguments)
         self.state = "checked"
         self._tell("checked", actor, decision=decision, checks=checks)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-from counting import CountingEnvironment, make_instance
+from counting import CountingEnvironment, CountingSession, make_instance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,10 +16,11 @@ from sessions.breakpoints import Breakpoint
 from sessions.checks import check_schema
 from sessions.drivers import RecordingDriver
 from sessions.replay import replay
+from sessions.stepper import Stepper
 from sessions.store import AsyncStore, Store
 from sessions.timeline import Timeline
-from sessions.trajectory import CallTool, Step
-from toolenv.model import Prediction, ToolCall
+from sessions.trajectory import CallTool, Step, Trajectory
+from toolenv.model import Json, Prediction, ToolCall, ToolResult, ToolSpec
 
 calls = st.one_of(
     st.builds(
@@ -181,5 +184,66 @@ def test_what_is_stored_is_what_happened(path: list[ToolCall], edits: list[tuple
         assert stored.tree.branches == subject.tree.branches
         await subject.close()
         await store.close()
+
+    asyncio.run(check())
+
+
+class HalfwaySession(CountingSession):
+    """Answers only after the event loop has gone round a few times."""
+
+    async def list_tools(self) -> Sequence[ToolSpec]:
+        await asyncio.sleep(0)
+        return await super().list_tools()
+
+    async def call(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        return await super().call(name, arguments)
+
+
+class SlowList:
+    """A store in a list that takes its time."""
+
+    def __init__(self) -> None:
+        self.steps: list[Step] = []
+
+    async def append(self, start: int, steps: Sequence[Step]) -> None:
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert start <= len(self.steps), "no gap"
+        self.steps[start:] = steps
+
+
+@quick
+@given(st.lists(calls, min_size=1, max_size=5), st.lists(st.integers(0, 30), max_size=5))
+def test_cancelling_anywhere_loses_and_repeats_nothing(path: list[ToolCall], rounds: list[int]) -> None:
+    async def check() -> None:
+        prediction = Prediction(uuid="u-1", domain="counting", query="q", answer="done", calls=tuple(path))
+        sink = SlowList()
+        session = HalfwaySession()
+        subject = Stepper(
+            Trajectory(instance=make_instance()),
+            session,
+            RecordingDriver(prediction),
+            store=sink,
+            checks=[check_schema],
+            on_failure="record",
+        )
+        for wait in rounds:
+            task = asyncio.create_task(subject.run())
+            for _ in range(wait):
+                await asyncio.sleep(0)
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        await subject.run()
+        steps = subject.trajectory.steps
+        assert [step.decision.call for step in steps if isinstance(step.decision, CallTool)] == path
+        assert all(step.result is not None for step in steps[:-1])
+        assert sink.steps == list(steps)
+        written = [each.name for each in path if each.raw_arguments is None]
+        made = [name for name, _ in session.calls]
+        cancelled = [step.result is not None and step.result.error_kind == "cancelled" for step in steps]
+        assert len(written) - sum(cancelled) <= len(made) <= len(written)
 
     asyncio.run(check())
