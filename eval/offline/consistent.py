@@ -194,12 +194,17 @@ def _other_numbers(
         return None
     for wanted in lacking:
         assert isinstance(wanted.key, int | float)
-        if any(_fraction(n, wanted.key) for n in reading.numbers):
+        if any(_fraction(n, wanted.key) or (wanted.percent and _is_share(n, wanted.key)) for n in reading.numbers):
             return _undecided(f"{wanted.text} is due and the answer gives a percentage that may be the same share")
     if not others:
         return None
     shown = [reading.text[n.start : n.end] for n in others]
     return _fail(f"{_due(lacking)} is due and the answer gives {_names(shown)}", capped("given", shown))
+
+
+def _is_share(number: AnswerNumber, due: int | float) -> bool:
+    """Whether a number is a due percentage written as a fraction of one."""
+    return not number.percent and abs(number.value * 100 - due) <= 50.0 * 10.0**-number.decimals * (1 + 1e-9)
 
 
 def _fraction(number: AnswerNumber, due: int | float) -> bool:
@@ -221,6 +226,13 @@ _BOUND = re.compile(
     r"\b(?:over|under|above|below|up to|between|almost|nearly|exceeds?|exceeding|beyond))\s*[\"'(]*$"
 )
 _ALTERNATIVE_AFTER = re.compile(r"[\"')]*\s+or\s+[\"'(]*(?:\d|[^\W\d_]+)")
+_DENIED = re.compile(
+    r"[\"')]*\s+(?:(?:is|are|was|were|would be)\s+(?:wrong|incorrect|false|untrue)"
+    r"|(?:is|are|was|were)(?:n't|\s+not)\s+(?:the\s+)?(?:right|correct|answer|case))\b"
+)
+_CORRECTION = re.compile(
+    r"\b(?:correction|scratch that|i meant|on second thought|actually,? (?:it|the (?:answer|result)) is)\b"
+)
 _CLAIM = re.compile(
     r"\b(?:answers?|results?|totals?|counts?|sums?|averages?)\s+(?:is|are|=|:|equals?)\s*(?:approximately|about|exactly)?\s*[\"']?$"
     r"|\b(?:answer|result)\s*:\s*[\"']?$"
@@ -229,6 +241,8 @@ _CLAIM = re.compile(
 
 def _doubt(reading: Reading, due: Sequence[Due], found: Sequence[Place], questions: Sequence[str]) -> str | None:
     """Why an answer that holds every due value may still not give it, or None."""
+    if _CORRECTION.search(reading.text):
+        return "the answer corrects itself"
     return (
         _negated(reading.text, found)
         or _opposed(reading, due)
@@ -245,7 +259,7 @@ def _negated(text: str, found: Sequence[Place]) -> str | None:
         open_choice = place.due.kind in ("number", "yes_no") and (
             _ALTERNATIVE_AFTER.match(after) or re.search(r"\b(?:either|or)\s+[\"'(]*$", before)
         )
-        if not (_NEGATION.search(before) or bounded or open_choice):
+        if not (_NEGATION.search(before) or bounded or open_choice or _DENIED.match(after)):
             free.add(id(place.due))
     bound = [place.due for place in found if id(place.due) not in free]
     return f"{bound[0].text} is given with a reservation" if bound else None

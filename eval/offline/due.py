@@ -11,7 +11,7 @@ from typing import Final, Literal
 from eval.offline.numbers import AnswerNumber, numbers
 from eval.offline.reading import prepared
 from toolenv.model import Json
-from toolenv.values import Atom, Key, atoms, key, keys_equal
+from toolenv.values import Atom, Key, atoms, key, keys_equal, number_of
 
 DueKind = Literal["number", "text", "sign", "yes_no", "null"]
 
@@ -20,6 +20,7 @@ YES: Final = frozenset({"yes", "true"})
 NO: Final = frozenset({"no", "false"})
 NULL_WORDS: Final = ("none", "null", "n/a", "unknown")
 _JOINED_NUMBERS = re.compile(r"[-+]?\d+(?:\.\d+)?(?:\s*[,;]\s*[-+]?\d+(?:\.\d+)?)+")
+_PERCENTAGE = re.compile(r"([-+]?[\d.,]+)\s*(?:%|percent)")
 _AMBIGUOUS_LETTERS: Final = frozenset({"a", "i"})
 
 
@@ -27,13 +28,14 @@ _AMBIGUOUS_LETTERS: Final = frozenset({"a", "i"})
 class Due:
     """One atomic value that an answer has to give.
 
-    ``needle`` is its text as prepared answers write it.
+    ``needle`` is its text as prepared answers write it. ``percent`` marks a number that is given as a percentage.
     """
 
     key: Key
     value: Atom
     kind: DueKind
     needle: str
+    percent: bool = False
 
     @property
     def text(self) -> str:
@@ -73,6 +75,10 @@ def _due(atom: Atom) -> Due:
     if isinstance(k, int | float):
         return Due(key=k, value=atom, kind="number", needle=str(atom))
     needle = prepared(str(atom)).replace("\n", " ")
+    share = _PERCENTAGE.fullmatch(needle)
+    number = number_of(share[1]) if share else None
+    if number is not None:
+        return Due(key=number, value=atom, kind="number", needle=needle, percent=True)
     if needle in SIGNS:
         return Due(key=k, value=atom, kind="sign", needle=needle)
     if needle in YES | NO:
@@ -103,11 +109,12 @@ class DueIndex:
         places = [
             Place(n.start, n.end, d) for n in (numbers(text) if found is None else found) for d in self.written(n)
         ]
+        flat = text.replace("\n", " ")
         # A text can only stand where its first word does, so most of the texts need not be looked for at all.
         tokens = {"", *_TOKEN.findall(text)} if self._texts else set()
         for token in tokens & self._texts.keys():
             for due in self._texts[token]:
-                places.extend(Place(start, end, due) for start, end in text_places(due.needle, text))
+                places.extend(Place(start, end, due) for start, end in text_places(due.needle, flat))
         for due in self._words:
             places.extend(Place(start, end, due) for start, end in _word_places(due, text))
         return sorted(places, key=lambda place: (place.start, -place.end))

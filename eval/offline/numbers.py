@@ -6,7 +6,8 @@ These readings hold for answers only (contract, "Gate 2"); facts are compared by
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,10 +30,18 @@ _NUMBER = re.compile(
     r"(?P<digits>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?P<exponent>e[-+]?\d{1,3})?"
     rf"(?P<unit>(?:{_UNITS}|°c?|º)(?![\w]))?(?![\w])(?!\.\d)(?![-:/]\d)(?!-[a-z])"
 )
-_JOINED = re.compile(r"(?<![\w.,])\d+(?:,\d+)+(?![\w.]|,\d)")
+_JOINED = re.compile(r"(?<![\w.,])(?:\d+(?:,\d+)+(?![\w]|\.\d|,\d)|\d{1,3}(?: \d{3})+(?![\w]|[.,]\d| \d))")
+_PIECE = re.compile(r"\d+")
+_LONGEST: Final = 400
 _PERCENT = re.compile(r"\s*(?:\"\s*)?(?:%|percent\b|per cent\b)")
 _WORD = re.compile(r"(?<![\w'-])[a-z]+(?:-[a-z]+)*(?![\w'])")
-_MAGNITUDE = re.compile(r"[\s\"-]*(?:hundred|thousand|million|billion|trillion|dozen|k|bn)s?\b")
+_GOES_ON = re.compile(
+    r"[\s\"-]*(?:hundred|thousand|million|billion|trillion|dozen|k|bn)s?\b|\s*[x×*]\s*10\b|,\d"
+    r"|(?<=twenty)\s+(?:one|two|three|four|five|six|seven|eight|nine)\b"
+)
+_CAME_FROM = re.compile(
+    r"\b(?:hundred|thousand|million|billion|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)(?:\s+and)?\s+$"
+)
 _MONTHS = re.compile(
     r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december|jan|feb|mar|apr|jun|jul|aug|"
     r"sept?|oct|nov|dec)\b\.?"
@@ -74,43 +83,44 @@ class AnswerNumber:
 
 def numbers(text: str) -> list[AnswerNumber]:
     """The numbers of a prepared answer text (see ``eval.offline.reading``), in order."""
-    dates = [found.span() for found in _MONTHS.finditer(text)]
-    found = [*_digits(text, dates), *_words(text)]
     joined = [part for part in _JOINED.finditer(text) if number_of(part.group()) is None]
+    starts = [part.start() for part in joined]
+
+    def is_joined(number: AnswerNumber) -> bool:
+        position = bisect_right(starts, number.start) - 1
+        return position >= 0 and number.start < joined[position].end()
+
+    found = [number for number in (*_digits(text), *_words(text)) if not is_joined(number)]
     for part in joined:
-        inner = [n for n in found if part.start() <= n.start < part.end()]
-        for number in inner:
-            found.remove(number)
-        position = part.start()
-        for piece in part.group().split(","):
-            value = int(piece) if len(piece) <= 400 else 0
-            found.append(AnswerNumber(position, position + len(piece), value, joined=True))
-            position += len(piece) + 1
+        for piece in _PIECE.finditer(part.group()):
+            start = part.start() + piece.start()
+            value = int(piece.group()) if len(piece.group()) <= _LONGEST else 0
+            found.append(AnswerNumber(start, start + len(piece.group()), value, joined=True))
     return sorted(found, key=lambda number: number.start)
 
 
-def _digits(text: str, dates: Sequence[tuple[int, int]]) -> Iterator[AnswerNumber]:
+def _digits(text: str) -> Iterator[AnswerNumber]:
+    months = [found.span() for found in _MONTHS.finditer(text)]
+    month_starts = [start for start, _ in months]
     for found in _NUMBER.finditer(text):
         digits = found["digits"]
         whole = digits.partition(".")[0]
-        if (len(whole) > 1 and whole.startswith("0")) or len(digits) > 400:
+        if (len(whole) > 1 and whole.startswith("0")) or len(digits) > _LONGEST:
             continue
         plain = digits.replace(",", "")
         exponent = found["exponent"] or ""
         value: int | float = float(plain + exponent) if "." in plain or exponent else int(plain)
-        negative = (
-            found["sign"] == "-"
-            or _NEGATIVE_BEFORE.search(text[max(0, found.start() - 12) : found.start()]) is not None
-        )
         end = found.end()
-        dated = any(start - end <= _DATE_REACH and found.start() - stop <= _DATE_REACH for start, stop in dates)
+        negative = found["sign"] == "-" or _follows(_NEGATIVE_BEFORE, text, found.start())
+        near = bisect_right(month_starts, end + _DATE_REACH) - 1
+        dated = near >= 0 and found.start() - months[near][1] <= _DATE_REACH
         yield AnswerNumber(
             start=found.start(),
             end=end,
             value=-value if negative else value,
             decimals=0 if exponent else len(plain.partition(".")[2]),
             percent=_PERCENT.match(text, end) is not None,
-            opaque=_MAGNITUDE.match(text, end) is not None,
+            opaque=_GOES_ON.match(text, end) is not None,
             dated=dated,
         )
 
@@ -123,13 +133,13 @@ def _words(text: str) -> Iterator[AnswerNumber]:
             if word == "one" and _is_pronoun(text, found.start(), found.end()):
                 continue
             value = NUMBER_WORDS[word]
-            negative = _NEGATIVE_BEFORE.search(text[max(0, found.start() - 12) : found.start()]) is not None
+            negative = _follows(_NEGATIVE_BEFORE, text, found.start())
             yield AnswerNumber(
                 start=found.start(),
                 end=found.end(),
                 value=-value if negative else value,
                 percent=_PERCENT.match(text, found.end()) is not None,
-                opaque=_MAGNITUDE.match(text, found.end()) is not None,
+                opaque=_GOES_ON.match(text, found.end()) is not None or _follows(_CAME_FROM, text, found.start()),
             )
         elif word in _LARGE_WORDS or (len(parts) > 1 and any(p in NUMBER_WORDS or p in _LARGE_WORDS for p in parts)):
             yield AnswerNumber(start=found.start(), end=found.end(), value=0, opaque=True)
@@ -137,7 +147,9 @@ def _words(text: str) -> Iterator[AnswerNumber]:
 
 def _is_pronoun(text: str, start: int, end: int) -> bool:
     """Whether ``one`` counts nothing here: ``the one``, ``no one``, ``one of the``."""
-    return (
-        _PRONOUN_BEFORE.search(text[max(0, start - 20) : start]) is not None
-        or re.match(r"\s+of\b", text[end : end + 8]) is not None
-    )
+    return _follows(_PRONOUN_BEFORE, text, start) or re.match(r"\s+of\b", text[end : end + 8]) is not None
+
+
+def _follows(words: re.Pattern[str], text: str, start: int) -> bool:
+    """Whether certain words stand right before a position."""
+    return words.search(text[max(0, start - 24) : start]) is not None

@@ -67,6 +67,15 @@ class Reading:
         return not self.raw.strip()
 
 
+_THOUGHTS = re.compile(r"<(think|thinking|thought|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHTS_END = re.compile(r"\A.*</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
+
+
+def without_thoughts(answer: str) -> str:
+    """An answer without the thoughts that some models print before it; they assert nothing."""
+    return _THOUGHTS_END.sub("", _THOUGHTS.sub(" ", answer)) if "<" in answer else answer
+
+
 def prepared(text: str) -> str:
     """A text as answers and due values are compared: normalised by line, typographic marks made plain."""
     folded = unicodedata.normalize("NFKC", text).translate(_QUOTES)
@@ -90,6 +99,7 @@ def read_answer(
     ``questions`` are the texts of the user's turns, ``wording`` is the policy's refusal, ``due`` are prepared texts
     that are never set aside though the question says them too.
     """
+    answer = without_thoughts(answer)
     lines = []
     bullets = []
     written = _without_table_heads(prepared(answer).split("\n"))
