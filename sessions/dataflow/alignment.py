@@ -63,8 +63,8 @@ def align(truth: MadeCalls, predicted: MadeCalls, tools: Sequence[ToolSpec], dom
 
     Spellings of one tool with a registry's prefix or as a long operation id (of ``domain``) are one tool.
     """
-    specs = {tool.name: arguments_of(tool) for tool in tools}
-    known = {*specs, *(made.call.name for made in truth.scored)} if not specs else set(specs)
+    listed = {tool.name: tool for tool in tools}
+    known = set(listed) or {made.call.name for made in truth.scored}
     truth_handles = {made.index: known for made, known in handles_of(truth)}
     predicted_handles = {made.index: known for made, known in handles_of(predicted)}
     wanted, given = (_by_tool(side.scored, domain, known) for side in (truth, predicted))
@@ -72,9 +72,10 @@ def align(truth: MadeCalls, predicted: MadeCalls, tools: Sequence[ToolSpec], dom
     pairs: list[AlignedPair] = []
     for name, calls in wanted.items():
         candidates = given.get(name, [])
+        names = arguments_of(listed[name]) if name in listed else None
         table = [
             [
-                _differences(one, other, specs.get(name), truth_handles[one.index], predicted_handles[other.index])
+                _differences(one, other, names, truth_handles[one.index], predicted_handles[other.index])
                 for other in candidates
             ]
             for one in calls

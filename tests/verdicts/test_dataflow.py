@@ -343,3 +343,10 @@ def test_analysis_of_a_trajectory_without_calls(bench):
     case = bench.case([], [1], [], "")
     prediction = analyse_prediction(case.prediction)
     assert not prediction.succeeded and prediction.graph.hops == ()
+
+
+@pytest.mark.parametrize("name", ["task_3_superhero_count", "count_v1_superhero_count_get"])
+def test_spellings_of_one_tool_are_one_tool(bench, name):
+    truth, predicted = bench.made("count", 1, {"publisher": "DC"}), bench.made(name, 2, {"publisher": "DC"})
+    assert bench.judged(bench.case([truth], [1], [predicted], "2", tools=(COUNT,))).sieve == "answer"
+    assert bench.judged(bench.case([predicted], [2], [truth], "1", tools=(COUNT,))).sieve == "answer"
