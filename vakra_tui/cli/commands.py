@@ -12,6 +12,7 @@ from vakra_tui.cli.parser import Parser, batch_options_of, main_parser, options_
 from vakra_tui.cli.streams import OutputGone, is_terminal, narrate
 
 COMMANDS = {
+    "serve": "serve the tools of a domain over MCP (stdio, or --http HOST:PORT)",
     "tools": "list the tools of a domain, or call one",
     "validate": "check a run against the submission schema",
     "compare": "compare two reports on the same instances",

@@ -1,0 +1,143 @@
+"""The MCP server over an environment: tools of one (capability, domain), answered as the environment answers them.
+
+Texts and error flags are the environment's own, to the byte; the protocol library validates nothing here. Only an
+environment that cannot answer at all becomes a protocol error.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any, Final
+
+import mcp_types as types
+from mcp.server.lowlevel import Server
+from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
+from mcp.shared.exceptions import MCPError
+from mcp.shared.subscriptions import ToolsListChanged
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
+
+from toolenv.environment import ToolEnvironment, ToolSession
+from toolenv.errors import EnvironmentFailure, VakraError
+from toolenv.model import Instance, ToolSpec
+
+SESSION_HEADER: Final = "mcp-session-id"
+OPEN_SESSIONS: Final = 256
+"""Sessions of HTTP clients that are kept; the one that was used longest ago is closed first."""
+
+_log = logging.getLogger(__name__)
+
+
+def serving_instance(capability: int, domain: str) -> Instance:
+    """What is opened for a client that names no instance: in capability 1 the domain's first universe."""
+    return Instance(uuid="", capability=capability, domain=domain, turns=())
+
+
+class ToolServer:
+    """Serves one (capability, domain) of an environment.
+
+    A connection over stdio has the process to itself. Over HTTP each protocol session has a session of its own; where
+    calls build on each other (capability 1), a client without one is told to begin with the handshake.
+    """
+
+    def __init__(self, environment: ToolEnvironment, capability: int, domain: str, *, http: bool, version: str) -> None:
+        self._environment = environment
+        self._instance = serving_instance(capability, domain)
+        self._http = http
+        self._sessions: OrderedDict[str, _Client] = OrderedDict()
+        self._bus = InMemorySubscriptionBus()
+        self.mcp: Server[Any] = Server(
+            f"vakra-tui-{domain}",
+            version=version,
+            on_list_tools=self._list_tools,
+            on_call_tool=self._call_tool,
+            on_subscriptions_listen=ListenHandler(self._bus),
+        )
+        if self._needs_handshake:
+            self.mcp.add_request_handler("server/discover", types.RequestParams, self._discover)
+
+    @property
+    def _needs_handshake(self) -> bool:
+        return self._http and self._instance.capability == 1
+
+    async def close(self) -> None:
+        while self._sessions:
+            await self._sessions.popitem()[1].session.close()
+
+    async def _discover(self, context: Any, params: types.RequestParams | None) -> types.DiscoverResult:
+        """Only the versions with a handshake: later ones have no session that a handle could live in."""
+        return types.DiscoverResult(
+            supported_versions=list(HANDSHAKE_PROTOCOL_VERSIONS), capabilities=self.mcp.get_capabilities()
+        )
+
+    async def _client(self, context: Any) -> _Client:
+        request = context.request
+        key = request.headers.get(SESSION_HEADER, "") if self._http and request is not None else ""
+        if self._needs_handshake and not key:
+            raise MCPError(
+                code=types.INVALID_REQUEST,
+                message="These tools keep tables between calls: begin with the initialize handshake.",
+            )
+        client = self._sessions.get(key)
+        if client is None:
+            try:
+                session = await self._environment.open(self._instance)
+            except VakraError as error:
+                raise MCPError(code=types.INTERNAL_ERROR, message=str(error)) from error
+            client = self._sessions.setdefault(key, _Client(session))
+            while len(self._sessions) > OPEN_SESSIONS:
+                await self._sessions.popitem(last=False)[1].session.close()
+        self._sessions.move_to_end(key)
+        return client
+
+    async def _list_tools(self, context: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        client = await self._client(context)
+        async with client.turn:
+            tools = await client.session.list_tools()
+        return types.ListToolsResult(tools=listed(tools))
+
+    async def _call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        client = await self._client(context)
+        async with client.turn:
+            client.changed = False
+            try:
+                result = await client.session.call(params.name, params.arguments or {})
+            except EnvironmentFailure as error:
+                raise MCPError(code=types.INTERNAL_ERROR, message=str(error)) from error
+            if client.changed:
+                await self._tell(context)
+        return types.CallToolResult(content=[types.TextContent(text=result.text)], is_error=result.is_error)
+
+    async def _tell(self, context: Any) -> None:
+        """That the list of tools is another now: to a handshake client by notification, to others where they listen."""
+        if context.protocol_version in HANDSHAKE_PROTOCOL_VERSIONS:
+            await context.session.send_tool_list_changed()
+        else:
+            await self._bus.publish(ToolsListChanged())
+
+
+class _Client:
+    """The session of one client; its calls take turns."""
+
+    def __init__(self, session: ToolSession) -> None:
+        self.session = session
+        self.turn = asyncio.Lock()
+        self.changed = False
+        session.on_tools_changed(self._note)
+
+    def _note(self) -> None:
+        self.changed = True
+
+
+def listed(tools: Sequence[ToolSpec]) -> list[types.Tool]:
+    """Tools in the protocol's form; a schema without a type is an object's."""
+    return [
+        types.Tool(
+            name=tool.name,
+            description=tool.description,
+            input_schema={"type": "object", **tool.input_schema},
+        )
+        for tool in tools
+    ]
