@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Literal
-
-import msgspec
 
 from sessions.breakpoints import Breakpoint, Pause, hit_after, hit_before
 from sessions.calling import call_in_time, failure_kind, no_answer, refused
@@ -19,25 +18,14 @@ from sessions.checks import Checker, tool_named
 from sessions.driver import Driver
 from sessions.drivers.recording import same_call
 from sessions.events import Commit, Listener, Moment, State, StepEvent, StepSink
+from sessions.proposal import Proposal
 from sessions.trajectory import Actor, CallTool, Check, Decision, ExecutedTrajectory, Step, Trajectory
 from toolenv.environment import TableView, ToolSession
 from toolenv.errors import EnvironmentFailure, StoreError
-from toolenv.model import Json, ToolCall, ToolResult, ToolSpec, Value
+from toolenv.model import Json, ToolCall, ToolResult, ToolSpec
 
 OnFailure = Literal["raise", "record"]
 """What a call without an answer becomes: an error for the caller, or a step that says so."""
-
-
-class Proposal(Value, frozen=True):
-    """A decision that has not been carried out yet, with what was found out about it.
-
-    ``arguments`` are what will be executed where that differs from what was written.
-    """
-
-    actor: Actor
-    decision: Decision
-    checks: tuple[Check, ...] = ()
-    arguments: Mapping[str, Json] | None = None
 
 
 class Stepper:
@@ -167,7 +155,7 @@ class Stepper:
                 await self._propose()
             proposal = self.proposal
             assert proposal is not None
-            if proposal is not self._passed and (reason := self._blocked(proposal)) is not None:
+            if proposal is not self._passed and (reason := proposal.blocked_by(self.blocking)) is not None:
                 self._stop(Pause(number=self._number, before=True, reason=reason), proposal)
                 return None
             return await self._carry_out(proposal)
@@ -181,8 +169,12 @@ class Stepper:
             proposal = await self.propose()
             assert proposal is not None
             if proposal is not self._passed:
-                reason = self._blocked(proposal) or hit_before(
-                    self.breakpoints, self.trajectory, self._upcoming(proposal), self.reference, await self.tools()
+                reason = proposal.blocked_by(self.blocking) or hit_before(
+                    self.breakpoints,
+                    self.trajectory,
+                    proposal.as_step(opening=self._opens(proposal)),
+                    self.reference,
+                    await self.tools(),
                 )
                 if reason:
                     return self._stop(Pause(number=self._number, before=True, reason=reason), proposal)
@@ -219,28 +211,22 @@ class Stepper:
     def _number(self) -> int:
         return len(self.trajectory.steps) + 1
 
-    def _at_work(self) -> _AtWork:
-        return _AtWork(self)
+    @contextmanager
+    def _at_work(self) -> Iterator[None]:
+        """Guards against two steps at once, and puts the state back when a step does not come about."""
+        if self._busy:
+            raise RuntimeError("a stepper takes one step at a time")
+        self._busy = True
+        try:
+            yield
+        finally:
+            self._busy = False
+            if self.state in ("proposed", "running"):
+                self.state = "idle" if self.proposal is None else "checked"
 
     def _forget_tools(self) -> None:
         self._changes += 1
         self._tools = None
-
-    def _blocked(self, proposal: Proposal) -> str | None:
-        """Why a check that was asked to block stops this proposal, or None."""
-        for check in proposal.checks:
-            if check.name in self.blocking and check.outcome == "violation":
-                return check.reason
-        return None
-
-    def _upcoming(self, proposal: Proposal) -> Step:
-        return Step(
-            actor=proposal.actor,
-            decision=proposal.decision,
-            executed_arguments=proposal.arguments,
-            checks=proposal.checks,
-            opening=self._opens(proposal),
-        )
 
     def _opens(self, proposal: Proposal) -> bool:
         return (
@@ -280,7 +266,7 @@ class Stepper:
             return
         tools = await self.tools()
         if self._decided is None:
-            # Kept until its checks are made: what was decided may have been paid for, and an interruption must not lose it.
+            # Kept until its checks are made: a decision may have been paid for, and no interruption may lose it.
             self._decided = (self.driver.actor, await self.driver.next(self.trajectory, tools))
         actor, decision = self._decided
         await self._check(actor, decision)
@@ -378,7 +364,7 @@ class Stepper:
 
     async def _append(self, proposal: Proposal, result: ToolResult | None, table: TableView | None) -> Step:
         """Make the step part of the trajectory. From here on a cancellation may interrupt the wait, never the step."""
-        step = msgspec.structs.replace(self._upcoming(proposal), result=result)
+        step = proposal.as_step(opening=self._opens(proposal), result=result)
         self.trajectory = self.trajectory.appended(step)
         self._tables.append(table)
         self.proposal = None
@@ -405,20 +391,3 @@ class Stepper:
             await self.flush()
         if self.after_step is not None:
             await self.after_step()
-
-
-class _AtWork:
-    """Guards against two steps at once, and puts the state back when a step does not come about."""
-
-    def __init__(self, stepper: Stepper) -> None:
-        self.stepper = stepper
-
-    def __enter__(self) -> None:
-        if self.stepper._busy:
-            raise RuntimeError("a stepper takes one step at a time")
-        self.stepper._busy = True
-
-    def __exit__(self, *_: object) -> None:
-        self.stepper._busy = False
-        if self.stepper.state in ("proposed", "running"):
-            self.stepper.state = "idle" if self.stepper.proposal is None else "checked"

@@ -16,7 +16,8 @@ from sessions.events import Listener, StepEvent
 from sessions.execution import opening_call
 from sessions.keeper import Keeper, SessionStore
 from sessions.live import LiveSessions
-from sessions.stepper import Proposal, Stepper
+from sessions.proposal import Proposal
+from sessions.stepper import Stepper
 from sessions.store.records import NewSession, SessionRef
 from sessions.trajectory import Actor, CallTool, Decision, ExecutedTrajectory, Step, Trajectory
 from toolenv.environment import TableView, ToolEnvironment, ToolSession
