@@ -66,7 +66,7 @@ def random_call(chance: random.Random, style: str, handles: list[str], columns: 
     if not handles or chance.random() < 0.06:
         return "get_data", {"tool_universe_id": chance.choice([*universes, *universes, "unknown"])}
     label, key = chance.choice(handles[-6:]), chance.choice(columns)
-    value = chance.choice(["a", "TR00", "1", 3, 2.5, None, "%1%", "c", "(a+)+b"])
+    value = chance.choice(["a", "Bat", "1", 3, 2.5, 180, None, "%man%", "c", "(a+)+b"])
     kind = chance.choice(
         ["filter", "filter", "sort", "sort", "aggregate", "retrieve", "concatenate", "transform", "list"]
     )
@@ -149,7 +149,7 @@ async def soak(world: World, sessions: int, seconds: float, memory_limit: int) -
                 print(f"chain {seed} differs from its replay", flush=True)
 
     async def watch() -> None:
-        for after in (min(10.0, seconds / 2), seconds - 0.5):
+        for after in (*(float(second) for second in range(10, int(seconds), 10)), seconds - 0.5):
             await asyncio.sleep(max(0.0, started + after - time.monotonic()))
             readings[f"{after:g} s"] = resident()
 
@@ -157,7 +157,7 @@ async def soak(world: World, sessions: int, seconds: float, memory_limit: int) -
     await busy.close()
     await quiet.close()
     gc.collect()
-    early, late = readings.values()
+    early, *_, late = readings.values()
     growth = late / early
     left = open_files() - files
     shown = ", ".join(f"{size / 1e6:.1f} MB at {when}" for when, size in readings.items())
@@ -167,14 +167,14 @@ async def soak(world: World, sessions: int, seconds: float, memory_limit: int) -
 
 
 def main() -> int:
-    default = HERE.parent / "shared" / "data" / "bird" / "toxicology" / "toxicology.sqlite"
+    default = HERE.parent / "shared" / "data" / "bird" / "superhero" / "superhero.sqlite"
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("database", nargs="?", type=Path, default=default)
     parser.add_argument("--sessions", type=int, default=100)
-    parser.add_argument("--seconds", type=float, default=60.0)
-    parser.add_argument("--tables", nargs="+", default=["bond", "connected", "atom"])
+    parser.add_argument("--seconds", type=float, default=60.0, help="at least 20")
+    parser.add_argument("--tables", nargs="+", default=["superhero", "hero_power", "superpower"])
     parser.add_argument(
-        "--joins", nargs="*", default=["bond.bond_id=connected.bond_id", "connected.atom_id=atom.atom_id"]
+        "--joins", nargs="*", default=["superhero.id=hero_power.hero_id", "hero_power.power_id=superpower.id"]
     )
     parser.add_argument("--memory", type=int, default=64_000_000, help="bytes that each environment's rows may take")
     options = parser.parse_args()

@@ -39,10 +39,11 @@ class Column:
     """Cells of one column, never changed after construction.
 
     ``key`` names the content: columns with equal keys hold equal cells. ``nulls`` is false only where no cell can be
-    NULL. ``origin`` is the column that inference gives for a column with None in place of NaN.
+    NULL. ``owner`` is false where the cells are those of other columns, so that keeping them costs little. ``origin``
+    is the column that inference gives for a column with None in place of NaN.
     """
 
-    __slots__ = ("_numbers", "_retrieved", "_whole", "key", "kind", "nulls", "origin", "values")
+    __slots__ = ("_numbers", "_retrieved", "_whole", "key", "kind", "nulls", "origin", "owner", "values")
 
     def __init__(self, values: list[Any], kind: Kind, key: bytes, *, nulls: bool, origin: Column | None = None) -> None:
         self.values = values
@@ -50,6 +51,7 @@ class Column:
         self.key = key
         self.nulls = nulls
         self.origin = origin
+        self.owner = True
         self._numbers: np.ndarray[Any, Any] | None = None
         self._retrieved: Column | None = None
         self._whole: tuple[str, Series] | None = None
@@ -87,6 +89,8 @@ class Column:
     @property
     def cost(self) -> int:
         """Estimated bytes that the column keeps alive."""
+        if not self.owner:
+            return 8 * len(self.values) + 64
         sample = self.values[:: max(1, len(self.values) // 64)]
         cell = sum(cell.__sizeof__() for cell in sample if cell is not None) / max(1, len(sample))
         return int(len(self.values) * (8 + cell)) + 64
@@ -117,6 +121,10 @@ class Series(NamedTuple):
     def key(self) -> bytes:
         """Names the cells: series with equal keys hold equal ones."""
         return self.column.key if self.whole else digest(self.column.key, rows_key(self.base), rows_key(self.rows))
+
+    def vector(self) -> Rows[int]:
+        """``rows``, written out where it is None."""
+        return array("I", range(self.size)) if self.rows is None else self.rows
 
     def through(self, column: Column) -> Series:
         """The same selection of another column."""
@@ -250,6 +258,12 @@ def unique(series: Series) -> list[Any]:
 
 def concatenated(name_1: str, first: Series, name_2: str, second: Series, key: bytes) -> tuple[str, Column]:
     """Cells of one column below those of another, in their common type: numbers meet as floats, else as objects."""
+    name, column = _concatenated(name_1, first, name_2, second, key)
+    column.owner = False
+    return name, column
+
+
+def _concatenated(name_1: str, first: Series, name_2: str, second: Series, key: bytes) -> tuple[str, Column]:
     cells: list[Any] = [*first.cells(), *second.cells()]
     if name_1 == name_2:
         column = first.column

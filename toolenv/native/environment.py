@@ -76,7 +76,7 @@ class NativeEnvironment:
 
     async def close(self) -> None:
         """Forget all tables; sessions that are still open read theirs again."""
-        self._services.cache.clear()
+        self._services.close()
 
     def _first_universe(self, instance: Instance) -> Universe:
         universe = self._dataset.universe(instance.universe_id) if instance.universe_id else None

@@ -389,9 +389,17 @@ def stacked(first: Table, second: Table, pandas2: bool) -> Derived:
         raise ToolError(f"the two tables must have the same columns; only one of them has {', '.join(only)}")
     above, below = inferred(first, pandas2), inferred(second, pandas2)
     dtypes, series = [], []
+    joined: dict[tuple[int, int], Rows[int]] = {}
     for place, name in enumerate(first.names):
         other = second.position(name)
         upper, lower = above.frame.series[place], below.frame.series[other]
+        if upper.column is lower.column and upper.base is lower.base and above.dtypes[place] == below.dtypes[other]:
+            vector = joined.get((id(upper.rows), id(lower.rows)))
+            if vector is None:
+                vector = joined[id(upper.rows), id(lower.rows)] = upper.vector() + lower.vector()
+            dtypes.append(above.dtypes[place])
+            series.append(Series(upper.column, vector, upper.base))
+            continue
         key = digest(b"stacked", upper.key, lower.key)
         dtype, column = concatenated(above.dtypes[place], upper, below.dtypes[other], lower, key)
         dtypes.append(dtype)

@@ -10,8 +10,9 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from toolenv.model import ErrorKind, Json, ToolResult, ToolSpec, Universe
 from toolenv.native import operations
@@ -25,6 +26,10 @@ from toolenv.schema import refusal
 
 FAILED_PREFIX = "Input validation error: "
 """How the release begins the text of a tool that failed (contract, section 1.5, shape 4)."""
+
+T = TypeVar("T")
+
+_THREADS = 2
 
 _HANDLES_AS_LISTS: Mapping[str, tuple[str, ...]] = {
     "unique": ("unique_array",),
@@ -41,13 +46,32 @@ class Universes(Protocol):
 
 
 class Services:
-    """What all sessions of an environment share."""
+    """What all sessions of an environment share: universes, tables, and with ``offload`` the threads that do the work.
+
+    Two threads: the work holds Python's lock most of the time, and every thread more keeps a heap of its own.
+    """
 
     def __init__(self, universes: Universes, cache: TableCache, *, pandas2: bool, offload: bool) -> None:
         self.universes = universes
         self.cache = cache
         self.pandas2 = pandas2
         self.offload = offload
+        self._threads: ThreadPoolExecutor | None = None
+
+    async def done(self, work: Callable[..., T], *arguments: Any) -> T:
+        """The result of some work, here or in a thread."""
+        if not self.offload:
+            return work(*arguments)
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="native")
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work, *arguments)
+
+    def close(self) -> None:
+        """Forget tables and threads; sessions that are still open get theirs anew when they go on."""
+        self.cache.clear()
+        if self._threads is not None:
+            self._threads.shutdown(wait=False)
+            self._threads = None
 
 
 class _Failure(Exception):
@@ -82,16 +106,11 @@ class NativeSession:
         self._listeners: list[Callable[[], None]] = []
 
     async def list_tools(self) -> Sequence[ToolSpec]:
-        if self._services.offload:
-            return await asyncio.to_thread(self._specs)
-        return self._specs()
+        return await self._services.done(self._specs)
 
     async def call(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
         before = self._universe
-        if self._services.offload:
-            result = await asyncio.to_thread(self._answer, name, arguments)
-        else:
-            result = self._answer(name, arguments)
+        result = await self._services.done(self._answer, name, arguments)
         if self._universe is not before and (self._universe.style == "sel" or before.style == "sel"):
             for listener in tuple(self._listeners):
                 listener()
