@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
-from eval.case import Case
+from eval.case import Case, analyses
 from eval.judges.context import Cut, Section, fit
 from eval.judges.texts import prompt
 from eval.model import Gate
@@ -80,6 +80,7 @@ def _sections(gate: Gate, case: Case) -> Iterator[Section]:
     yield Section(label="question", text=instance.query)
     if gate == "tool_sequence" and case.truth is not None:
         yield from _calls("reference", case.truth)
+        yield from _needed(case)
     if gate in ("tool_sequence", "consistent") and instance.ground_truth is not None:
         yield Section(label="reference answer", text=answer_text(instance.ground_truth.evaluated.answer))
     if gate == "policy":
@@ -88,6 +89,16 @@ def _sections(gate: Gate, case: Case) -> Iterator[Section]:
         yield from _calls("assistant", case.prediction)
     if gate in ("consistent", "grounded"):
         yield Section(label="assistant answer", text=case.prediction.trajectory.answer or "")
+
+
+def _needed(case: Case) -> Iterator[Section]:
+    """The needed facts that a program found, as a list; none where it found none."""
+    if case.instance.ground_truth is None:
+        return
+    truth, _ = analyses(case)
+    lines = [f"call {need.hop}: {need.text}" for need in truth.needs]
+    if lines:
+        yield Section(label="needed information", text="\n".join(lines))
 
 
 def _calls(side: str, executed: ExecutedTrajectory) -> Iterator[Section]:
