@@ -7,8 +7,10 @@ gives facts besides, which are compared lazily (``sessions.dataflow.tables``).
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from threading import Lock
 
 from sessions.dataflow.calls import MadeCall
 from toolenv.environment import TableView
@@ -48,11 +50,49 @@ def facts_of(made: MadeCall) -> ResponseFacts | None:
 
 def response_facts(text: str, source: Source, table: TableView | None = None) -> ResponseFacts:
     """The facts of a successful response text; ``source`` tells a retriever's envelope from an endpoint's fields."""
+    found = _read.get(text, source)
+    return found if table is None else replace(found, table=table)
+
+
+class _Reader:
+    """Reads texts and remembers the last ones: provenance, checks and gates ask for the same ones again and again.
+
+    What is kept is bounded by the characters of its texts.
+    """
+
+    def __init__(self, characters: int) -> None:
+        self._room = characters
+        self._used = 0
+        self._known: OrderedDict[tuple[str, Source], ResponseFacts] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, text: str, source: Source) -> ResponseFacts:
+        place = (text, source)
+        with self._lock:
+            found = self._known.get(place)
+            if found is not None:
+                self._known.move_to_end(place)
+                return found
+        found = _read_text(text, source)
+        with self._lock:
+            if place not in self._known:
+                self._known[place] = found
+                self._used += len(text)
+            while self._used > self._room and self._known:
+                (old, _), _ = self._known.popitem(last=False)
+                self._used -= len(old)
+        return found
+
+
+_read = _Reader(characters=8_000_000)
+
+
+def _read_text(text: str, source: Source) -> ResponseFacts:
     value = decode(text)
     if source == "RAG":
         return _retrieved(value)
     if _is_peek(value):
-        return _peeked(value, table)
+        return _peeked(value)
     printed = _printed(atoms(value))
     empty = not printed if isinstance(value, dict | list) else isinstance(value, str) and not value.strip()
     return ResponseFacts(
@@ -60,7 +100,6 @@ def response_facts(text: str, source: Source, table: TableView | None = None) ->
         empty=empty,
         lengths=tuple(len(items) for items in _lists(value)),
         lists=tuple(numbers for items in _lists(value) for numbers in _number_lists(items)),
-        table=table,
         structure=frozenset(_names(value)),
     )
 
@@ -76,7 +115,7 @@ def _is_peek(value: Json) -> bool:
     return isinstance(value, dict) and "num_records" in value and isinstance(value.get("key_details"), list)
 
 
-def _peeked(peek: Mapping[str, Json], table: TableView | None) -> ResponseFacts:
+def _peeked(peek: Mapping[str, Json]) -> ResponseFacts:
     details = [part for part in peek["key_details"] if isinstance(part, dict)]
     cells = [cell for part in details for cell in atoms(part.get("first_3_values") or [])]
     number = peek["num_records"]
@@ -88,7 +127,6 @@ def _peeked(peek: Mapping[str, Json], table: TableView | None) -> ResponseFacts:
         empty=records == 0,
         lengths=() if records is None else (records,),
         records=records,
-        table=table,
         structure=names,
     )
 
