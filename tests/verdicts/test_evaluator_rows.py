@@ -229,3 +229,23 @@ def test_verdicts_of_many_at_once_do_not_mix(world):
         world.instance(f"u{number}", [5], DC)
         world.predict(f"u{number}", "5" if number % 2 else "6", DC)
     assert [verdict.passed for verdict in world.score().values()] == [False, True] * 3
+
+
+def test_records_of_another_shape_are_wrong_and_the_rest_is_scored(world):
+    for number in range(5):
+        world.instance(f"u{number}", [5], DC)
+        world.predict(f"u{number}", "5", DC)
+    records = world.predictions[1]
+    records[1]["output"] = []
+    records[2]["output"][0]["turn_id"] = 7
+    records[3]["output"] *= 2
+    records[4].update(output=[], status="error", error="the agent ran out of turns")
+    verdicts = world.score()
+    assert {uuid: verdict.passed for uuid, verdict in verdicts.items()} == {
+        "u0": True,
+        "u1": False,
+        "u2": False,
+        "u3": False,
+        "u4": False,
+    }
+    assert all(verdict.status == "scored" for verdict in verdicts.values())
