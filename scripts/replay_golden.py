@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import json
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -22,8 +23,9 @@ from typing import Any
 import yaml
 
 from toolenv.errors import EnvironmentFailure
-from toolenv.model import Instance, ToolResult, Turn, Universe, UniverseTable
+from toolenv.model import CAPABILITY_DIRS, Instance, ToolResult, Turn, Universe, UniverseTable
 from toolenv.native import NativeEnvironment
+from toolenv.recorded import RecordedEnvironment
 
 HERE = Path(__file__).resolve().parent.parent
 
@@ -84,9 +86,9 @@ def recorded_kind(text: str, is_error: bool) -> str | None:
     """The kind of failure that a recorded answer is (contract, section 1.5), None for a success."""
     if is_error and text.startswith("Input validation error:"):
         return "refused_arguments"
-    if is_error and text.startswith("Unknown tool:"):
+    if is_error and (text.startswith("Unknown tool:") or text.endswith(" not found")):
         return "unknown_tool"
-    if is_error or text.startswith(("Input validation error:", '{"error"')):
+    if is_error or text.startswith(("Input validation error:", '{"error"', "Error calling API:")):
         return "tool_failed"
     return None
 
@@ -101,6 +103,42 @@ def by_design(call: dict[str, Any], result: ToolResult, kind: str | None, failed
     if name.startswith("get_") and name != "get_data" and result.error_kind == "unknown_tool" and kind == "tool_failed":
         return "S3"
     return "S1" if failed_switch else None
+
+
+async def replay_rest(golden: Path, recorded: Path) -> Counter[str]:
+    """Endpoint calls by way of the recorded environment: the recordings become a folder of its form first."""
+    counts: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch) / CAPABILITY_DIRS[2]
+        folder.mkdir()
+        calls: dict[str, list[dict[str, Any]]] = {}
+        for path in sorted((golden / "real").glob("*.rest.jsonl")):
+            domain = path.name.removesuffix(".rest.jsonl")
+            lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+            calls[domain] = [call for line in lines for call in line["calls"]]
+            with (folder / f"{domain}.jsonl").open("w", encoding="utf-8") as out:
+                for line in ({"tools": rest_tools(golden, recorded, domain, calls[domain])}, *calls[domain]):
+                    out.write(json.dumps(line) + "\n")
+        environment = RecordedEnvironment(Path(scratch))
+        for domain, wanted in calls.items():
+            instance = Instance(uuid="golden", capability=2, domain=domain, turns=(Turn(turn_id=0, query=""),))
+            session = await environment.open(instance)
+            for call in wanted:
+                kind = recorded_kind(call["response_text"], call["is_error"])
+                counts[judged(call, await session.call(call["name"], call["arguments"]), kind)] += 1
+    return counts
+
+
+def rest_tools(golden: Path, recorded: Path, domain: str, calls: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The domain's published tools; where there is no list, the names that answered, with any arguments."""
+    for path in (golden / f"tools_list_rest_{domain}.json", recorded / CAPABILITY_DIRS[2] / f"{domain}.jsonl"):
+        if path.is_file():
+            if path.suffix == ".json":
+                return list(json.loads(path.read_text("utf-8")))
+            with path.open(encoding="utf-8") as lines:
+                return list(json.loads(next(lines))["tools"])
+    known = {call["name"] for call in calls if recorded_kind(call["response_text"], call["is_error"]) != "unknown_tool"}
+    return [{"name": name, "inputSchema": {"type": "object"}} for name in sorted(known)]
 
 
 async def replay(folder: Path, material: Material, pandas2: bool, shown: int) -> Counter[str]:
@@ -173,6 +211,10 @@ def main() -> int:
         different += counts["different"]
         figures = ", ".join(f"{outcome}: {count}" for outcome, count in sorted(counts.items()))
         print(f"{name}: {counts.total()} calls; {figures}")
+    counts = asyncio.run(replay_rest(options.golden, options.golden.parent / "data" / "recorded"))
+    different += counts["different"]
+    figures = ", ".join(f"{outcome}: {count}" for outcome, count in sorted(counts.items()))
+    print(f"rest, recorded: {counts.total()} calls; {figures}")
     return 1 if different else 0
 
 
