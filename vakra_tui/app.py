@@ -13,6 +13,7 @@ from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Footer
+from textual.worker import WorkerFailed
 
 from toolenv.errors import VakraError
 from vakra_tui.screens.instances import InstancesScreen
@@ -176,6 +177,17 @@ class VakraApp(App[int]):
         from vakra_tui.screens.message import MessageScreen
 
         self.push_screen(MessageScreen(title, text))
+
+    def _handle_exception(self, error: Exception) -> None:
+        """An error of this program in background work: a dialog and a log file; elsewhere the library's own way."""
+        if isinstance(error, WorkerFailed) and not self.is_headless:
+            place = self.world.memory.keep_crash(error.error)
+            kept = f"The details are in {place}." if place is not None else "The details could not be written."
+            what = f"{type(error.error).__name__}: {error.error}"
+            goes_on = "The session goes on; what was shown is kept."
+            self.report(f"{what}\n\n{goes_on}\n{kept}", title="An error of vakra-tui")
+        else:
+            super()._handle_exception(error)
 
     def problem_words(self) -> list[Span]:
         """What was odd in the data, for the last line of the list."""

@@ -43,8 +43,8 @@ def sanitize(text: str) -> str:
     """``text`` as one line that a terminal can only print.
 
     C0 characters become control pictures (``␛``, ``␊``), DEL ``␡``, C1 ``<9b>``; bidirectional and zero-width
-    format characters, line separators and lone surrogates ``<U+202E>``. A combining mark with no letter before it gets a
-    dotted circle to stand on, so that it cannot melt into another cell.
+    format characters, line separators and lone surrogates ``<U+202E>``. A combining mark with no letter before it gets
+    a dotted circle to stand on, so that it cannot melt into another cell.
     """
     if text.isascii() and text.isprintable():
         return text

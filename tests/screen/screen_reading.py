@@ -13,7 +13,7 @@ from vakra_tui.app import VakraApp
 from vakra_tui.screens.debugger import DebuggerScreen
 from vakra_tui.widgets.line_view import LineView
 
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 
 
 def rows(app: VakraApp) -> list[str]:

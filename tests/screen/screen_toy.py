@@ -192,8 +192,8 @@ class ToyWiring:
 
 
 POLICY = (
-    "If a user's query pertains to Food & Drink, which is/are about breweries and meals, make sure you try answering it "
-    "by only using document retrievers. Do not use other types of tools."
+    "If a user's query pertains to Food & Drink, which is/are about breweries and meals, make sure you try answering "
+    "it by only using document retrievers. Do not use other types of tools."
 )
 
 ANSWERS = {

@@ -231,13 +231,12 @@ async def test_every_step_that_was_shown_comes_back(store: Store) -> None:
 
 
 async def test_a_flag_is_kept_with_its_note(store: Store) -> None:
-    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+    async with opened(toy.wiring(instance="u-1", store=store)) as (_, pilot):
         await pilot.press("f", *"wrong city", "enter")
         await until_shown(pilot, "ground truth flagged")
         assert [flag.text for flag in store.flags()] == ["wrong city"]
-        del app
     again = toy.wiring(instance="u-1", store=Store.open(f"sqlite:///{store.path}"))
-    async with opened(again) as (app, pilot):
+    async with opened(again) as (_, pilot):
         await until_shown(pilot, "ground truth flagged")
 
 
@@ -329,7 +328,7 @@ async def test_help_lists_the_keys_and_closes(store: Store) -> None:
 
 
 async def test_the_palette_offers_what_the_keys_do(store: Store) -> None:
-    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+    async with opened(toy.wiring(instance="u-1", store=store)) as (_, pilot):
         await pilot.press("ctrl+p")
         await pilot.press(*"evaluate")
         await until_shown(pilot, "Evaluate")

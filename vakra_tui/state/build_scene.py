@@ -8,97 +8,127 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from eval.model import Verdict
-from sessions.dataflow import AlignedPair, ArgumentDifference, GroundTruthAnalysis, align, origins_by_step
+from sessions.dataflow import AlignedPair, ArgumentDifference, GroundTruthAnalysis, align, made_calls, origins_by_step
 from sessions.dataflow.provenance import ArgumentOrigin
 from sessions.trajectory import CallTool, ExecutedTrajectory, Trajectory
 from toolenv import policy as policies
-from toolenv.model import ToolSpec
+from toolenv.model import ToolSpec, Value
 from vakra_tui.state.analysis import Findings, findings, truth_view
 from vakra_tui.state.policy_view import policy_view, violations
 from vakra_tui.state.rows import rows_of
-from vakra_tui.state.scene import Scene, StepRow, TruthView
+from vakra_tui.state.scene import PolicyView, Scene, StepRow, TruthView
 
 if TYPE_CHECKING:
     from vakra_tui.state.session import Subject
 
 
-def build(
+class Frame(Value, frozen=True):
+    """What a scene says that no analysis of the trajectory changes.
+
+    ``forks`` are names of branches by how many steps they share with this one; ``drifted`` are indexes of steps.
+    """
+
+    truth_problem: str = ""
+    verdict: Verdict | None = None
+    stale: bool = False
+    working: str = ""
+    problem: str = ""
+    wheel: str = "recording"
+    hints: int = 0
+    reference_shown: bool = True
+    flagged: str = ""
+    environment: str = ""
+    judge: str = ""
+    branch: str = ""
+    branches: int = 1
+    forks: Mapping[int, tuple[str, ...]] = {}
+    drifted: frozenset[int] = frozenset()
+    store_problem: str = ""
+
+
+class Analysed(Value, frozen=True):
+    """Rows, reference path and policy of one state of a trajectory: costly for large responses, so made once."""
+
+    rows: tuple[StepRow, ...]
+    truth: TruthView
+    policy: PolicyView
+    finished: bool
+
+
+def analysed(
     subject: Subject,
     executed: ExecutedTrajectory | None,
     truth: GroundTruthAnalysis | None,
     tools: Sequence[ToolSpec],
     *,
-    truth_problem: str,
-    verdict: Verdict | None,
-    stale: bool,
-    working: str,
-    problem: str,
-    wheel: str,
-    hints: int,
-    reference_shown: bool,
-    flagged: str,
-    environment: str,
-    judge: str,
-    branch: str,
-    branches: int,
-    forks: Mapping[int, tuple[str, ...]],
-    drifted: frozenset[int],
-    store_problem: str,
-) -> Scene:
-    """Everything that the debugger shows. ``executed`` is None where no session could be opened.
+    pending: bool,
+    quick: bool = False,
+) -> Analysed:
+    """Analyse what was executed (None where no session could be opened) against the reference.
 
-    ``forks`` are names of branches by how many steps they share with this one; ``drifted`` are indexes of steps.
+    ``quick`` leaves out what grows with the length of responses: hops, origins and differences.
     """
     instance = subject.instance
     if executed is None:
         executed = ExecutedTrajectory(trajectory=Trajectory(instance=instance), tables=())
-    found = findings(executed, truth)
     applicability = policies.applicability_of(instance)
-    calls = [(made.number, made.call) for made in found.calls.calls.scored]
-    broken = violations(instance, applicability, calls)
+    calls = made_calls(executed)
+    broken = violations(instance, applicability, [(made.number, made.call) for made in calls.scored])
+    found = None if quick else findings(executed, truth)
     rows = rows_of(
         executed,
         subject.prediction,
-        recovers=found.recovers,
-        provenance=_provenance(executed, found, tools),
+        recovers=found.recovers if found is not None else {},
+        provenance=_provenance(executed, found, tools) if found is not None else {},
         violations=broken,
-        pending=wheel == "recording",
+        pending=pending,
     )
-    if truth is not None and truth.failed is None:
+    if found is not None and truth is not None and truth.failed is None:
         rows = _beside_reference(rows, found, truth, tools)
-    rows = tuple(
-        msgspec.structs.replace(row, forks=forks.get(index + 1, ()), drifted=index in drifted)
-        if row.step is not None and (index + 1 in forks or index in drifted)
-        else row
-        for index, row in enumerate(rows)
-    )
     finished = executed.trajectory.finished
-    view = truth_view(instance, truth, found, ended=finished)
-    if truth is None and truth_problem and view.state != "none":
-        view = TruthView(state="unavailable", answer=view.answer, detail=truth_problem)
+    return Analysed(
+        rows=rows,
+        truth=truth_view(instance, truth, found, ended=finished),
+        policy=msgspec.structs.replace(policy_view(instance, applicability), violations=tuple(broken)),
+        finished=finished,
+    )
+
+
+def scene_of(subject: Subject, part: Analysed, frame: Frame) -> Scene:
+    """Everything that the debugger shows."""
+    rows = tuple(
+        msgspec.structs.replace(row, forks=frame.forks.get(index + 1, ()), drifted=index in frame.drifted)
+        if row.step is not None and (index + 1 in frame.forks or index in frame.drifted)
+        else row
+        for index, row in enumerate(part.rows)
+    )
+    view = part.truth
+    if view.state == "running" and frame.truth_problem:
+        view = TruthView(state="unavailable", answer=view.answer, detail=frame.truth_problem)
+    prediction = subject.prediction
     return Scene(
-        instance=instance,
+        instance=subject.instance,
         run=subject.run,
-        prediction=subject.prediction,
+        prediction=prediction,
         rows=rows,
         truth=view,
-        policy=msgspec.structs.replace(policy_view(instance, applicability), violations=tuple(broken)),
-        verdict=verdict,
-        stale=stale,
-        working=working,
-        problem=problem,
-        wheel=wheel,
-        environment=environment,
-        judge=judge,
-        finished=finished,
-        notes=(*instance.problems, *(subject.prediction.problems if subject.prediction is not None else ())),
-        reference_shown=reference_shown,
-        hints=hints,
-        flagged=flagged,
+        policy=part.policy,
+        verdict=frame.verdict,
+        stale=frame.stale,
+        working=frame.working,
+        problem=frame.problem,
+        wheel=frame.wheel,
+        environment=frame.environment,
+        judge=frame.judge,
+        finished=part.finished,
+        notes=(*subject.instance.problems, *(prediction.problems if prediction is not None else ())),
+        reference_shown=frame.reference_shown,
+        hints=frame.hints,
+        flagged=frame.flagged,
         extra=subject.extra,
-        branch=branch,
-        branches=branches,
-        store_problem=store_problem,
+        branch=frame.branch,
+        branches=frame.branches,
+        store_problem=frame.store_problem,
     )
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import traceback
 from pathlib import Path
+
+from sessions.redaction import redact_text
 
 
 class Memory:
@@ -22,6 +25,18 @@ class Memory:
     def hint_was_seen(self) -> bool:
         """Whether the hint of the first start was shown before."""
         return (self.folder / "hint-seen").exists()
+
+    def keep_crash(self, error: BaseException) -> Path | None:
+        """Write an error of this program with its traceback to a file; None where that is not possible."""
+        path = self.folder / "crash.log"
+        text = redact_text("".join(traceback.format_exception(error)))
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with path.open("a", encoding="utf-8", errors="backslashreplace") as stream:
+                stream.write(text + "\n")
+        except OSError:
+            return None
+        return path
 
     def keep_hint_seen(self) -> None:
         with contextlib.suppress(OSError):

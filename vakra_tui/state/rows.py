@@ -108,7 +108,7 @@ def _executed(
         table=table,
         recovers=recovers,
         policy=violation,
-        ungrounded=any(argument.grounded is False for argument in arguments),
+        ungrounded=any(check.name == "provenance" and check.outcome == "violation" for check in step.checks),
         coerced=step.executed_arguments is not None,
         arguments=arguments,
         file_response=file_response,

@@ -24,11 +24,14 @@ if TYPE_CHECKING:
     from sessions.driver import Driver
     from sessions.events import StepEvent
     from sessions.timeline import Timeline
+    from vakra_tui.state.build_scene import Analysed
     from vakra_tui.state.export import ExportKind
     from vakra_tui.state.listing import Entry
     from vakra_tui.state.world import World
 
 Wheel = Literal["recording", "human", "ground_truth"]
+
+RUNNING = "running"
 
 SHOW_EVERY_S = 0.15
 """Shortest time between two scenes while many steps run."""
@@ -62,6 +65,7 @@ class DebugSession:
         self._last_shown = 0.0
         self._executed: ExecutedTrajectory | None = None
         self._restored = False
+        self._analysed: tuple[tuple[int, int, bool, bool, bool], Analysed] | None = None
 
     def listen(self, listener: Callable[[Scene], None]) -> None:
         """Have every new scene handed over; called in the engine thread."""
@@ -214,7 +218,7 @@ class DebugSession:
         timeline = self._ready()
         if self.wheel == "human" and not timeline.finished:
             raise DataError("You are at the wheel: w hands it to the recording or the ground truth, which can run.")
-        self._working = "running"
+        self._working = RUNNING
         try:
             while not timeline.finished and timeline.branch.length < steps:
                 await timeline.step()
@@ -414,23 +418,14 @@ class DebugSession:
             listener(self.scene)
 
     def _build(self) -> Scene:
-        from vakra_tui.state.build_scene import build
+        from vakra_tui.state.build_scene import Frame, scene_of
 
         assert self.subject is not None
         timeline = self._timeline
         branch = timeline.cursor.branch if timeline is not None else 0
-        steps, verdict = self._verdicts.get(branch, (0, None))
         length = timeline.branch.length if timeline is not None else 0
-        forks: dict[int, tuple[str, ...]] = {}
-        if timeline is not None:
-            for other in timeline.tree.branches:
-                if other.parent == branch:
-                    forks[other.fork_at] = (*forks.get(other.fork_at, ()), other.name)
-        return build(
-            self.subject,
-            self._executed,
-            self._analysis,
-            self._truth.tools if self._truth is not None else (),
+        steps, verdict = self._verdicts.get(branch, (0, None))
+        frame = Frame(
             truth_problem=self._truth_problem,
             verdict=verdict,
             stale=verdict is not None and steps != length,
@@ -444,10 +439,42 @@ class DebugSession:
             judge=self.world.judge_kind,
             branch=timeline.branch.name if timeline is not None and branch else "",
             branches=len(timeline.tree.branches) if timeline is not None else 1,
-            forks=forks,
+            forks=forks_of(timeline),
             drifted=drifted(timeline),
             store_problem=self._store_problem,
         )
+        return scene_of(self.subject, self._analyse(branch, length), frame)
+
+    def _analyse(self, branch: int, length: int) -> Analysed:
+        """The analysis of the present state: kept until something changes, and a quick one while steps run."""
+        from vakra_tui.state.build_scene import analysed
+
+        assert self.subject is not None
+        quick = self._working == RUNNING
+        key = (branch, length, self._analysis is not None, self.wheel == "recording", self._executed is not None)
+        if self._analysed is not None and self._analysed[0] == key:
+            return self._analysed[1]
+        part = analysed(
+            self.subject,
+            self._executed,
+            self._analysis,
+            self._truth.tools if self._truth is not None else (),
+            pending=self.wheel == "recording",
+            quick=quick,
+        )
+        if not quick:
+            self._analysed = (key, part)
+        return part
+
+
+def forks_of(timeline: Timeline | None) -> dict[int, tuple[str, ...]]:
+    """Names of the branches that leave the present one, by how many steps they share with it."""
+    forks: dict[int, tuple[str, ...]] = {}
+    if timeline is not None:
+        for other in timeline.tree.branches:
+            if other.parent == timeline.cursor.branch:
+                forks[other.fork_at] = (*forks.get(other.fork_at, ()), other.name)
+    return forks
 
 
 def drifted(timeline: Timeline | None) -> frozenset[int]:

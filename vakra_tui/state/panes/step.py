@@ -172,8 +172,8 @@ def response_head(row: StepRow) -> list[Line]:
     lines.append(tuple(head))
     lines += note_lines(row)
     if len(text) > READ_IN_WORKER:
-        lines.append(line(("  ", ""), (one_line(text, 600), "code")))
         lines.append(line(("  large response: t opens the response tab", "dim")))
+        lines.append(line(("  ", ""), (one_line(text, 300), "code")))
         return lines
     shape = responses.read(text)
     document = responses.document(shape)
