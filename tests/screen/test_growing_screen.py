@@ -76,7 +76,7 @@ def test_a_large_value_folds_and_unfolds() -> None:
 
 
 async def test_a_large_response_opens_in_a_worker_and_scrolls(tmp_path: Path) -> None:
-    big = json.dumps({"items": [{"id": index, "text": "lorem " * 8} for index in range(6_000)]})
+    big = json.dumps({"items": [{"id": index, "value": "lorem " * 8} for index in range(6_000)]})
     environment = toy.ToyEnvironment({**toy.ANSWERS, "get_top_brand": big})
     wiring = toy.wiring(instance="u-1", environment=environment, store=Store.open(f"sqlite:///{tmp_path / 's.sqlite'}"))
     app = VakraApp(wiring)  # type: ignore[arg-type]

@@ -17,6 +17,10 @@ from vakra_tui.text import count_words, one_line, size_words
 Kind = Literal["table", "passages", "json", "text"]
 
 
+MOST_PASSAGES = 500
+"""Longer lists of texts are shown as JSON, which is made row by row."""
+
+
 class Shape(msgspec.Struct, frozen=True):
     """A response text and what it was read as; ``value`` is the decoded JSON, or None for plain text."""
 
@@ -80,7 +84,7 @@ def passages(value: Json) -> list[dict[str, Json]]:
     if isinstance(value, dict):
         lists = [inner for inner in value.values() if isinstance(inner, list)]
         value = lists[0] if len(lists) == 1 else None
-    if not isinstance(value, list) or not value:
+    if not isinstance(value, list) or not 0 < len(value) <= MOST_PASSAGES:
         return []
     if all(isinstance(item, dict) and isinstance(item.get("text"), str) for item in value):
         return list(value)
