@@ -14,7 +14,7 @@ from sessions.store import schema
 from sessions.store.engine import Transactions, file_of, make_engine, read_url, use_log
 from sessions.store.errors import StoreReadOnly
 from sessions.store.files import inspect
-from sessions.store.migrations import bring_up
+from sessions.store.migrations import bring_up, stored_format
 from toolenv.errors import StoreError
 
 T = TypeVar("T")
@@ -63,7 +63,8 @@ class BaseStore:
             else:
                 if path is not None:
                     use_log(transactions)
-                transactions.write(lambda connection: bring_up(connection, name, path))
+                if transactions.read(stored_format) != schema.FORMAT:
+                    transactions.write(lambda connection: bring_up(connection, name, path))
         except StoreError:
             store.close()
             raise

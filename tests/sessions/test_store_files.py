@@ -456,3 +456,10 @@ def test_a_working_folder_that_is_gone_is_a_sentence(tmp_path: Path, monkeypatch
         Store.open("sessions.sqlite")
     Store.open(str(tmp_path / "sessions.sqlite")).close()
     monkeypatch.chdir(tmp_path)
+
+
+def test_a_locked_store_can_be_opened_and_read(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.sqlite"
+    begun(path)[0].close()
+    with locked(path), contextlib.closing(Store.open(str(path), wait_s=0)) as store:
+        assert [item.title for item in store.sessions().items] == ["mine"]
