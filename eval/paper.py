@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from eval import reproducible
 from eval.case import Case
 from eval.judge import JudgeFailure
 from eval.model import UnscoredReason, Verdict
@@ -73,6 +74,7 @@ class PaperProfile:
             verdict = await evaluate(case, judge=context.judge)
         except JudgeFailure as error:
             return _unscored(item, "judge", error)
+        verdict = reproducible.marked(verdict, prediction.responses, predicted)
         return _marked(_explained(verdict, why_unfit), item)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from inspect import isawaitable
 from pathlib import Path
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from sessions.submissions import Run
     from toolenv.dataset import Dataset, InstanceRef
     from toolenv.environment import ToolEnvironment
+    from toolenv.openai_compat.sending import Waiting
 
 
 JUDGE_CONCURRENCY = 8
@@ -39,12 +40,14 @@ class Wiring:
 
     ``cache`` takes the place of the store for the rulings of a model judge (a worker process has no store). ``batch``
     makes the store commit an instance at a time: durable against the end of the process, not against a power cut.
+    ``on_wait``, set before the judge is used, hears of every wait for the judge's endpoint.
     """
 
     def __init__(self, options: Options, cache: RulingCache | None = None, *, batch: bool = False) -> None:
         self.options = options
         self._cache = cache
         self._batch = batch
+        self.on_wait: Callable[[Waiting], None] | None = None
 
     @property
     def sample(self) -> bool:
@@ -154,7 +157,7 @@ class Wiring:
         if kind == "openai" and not argument:
             from eval.judges import OpenAIJudge
 
-            return OpenAIJudge(self.judge_settings, cache=self._cache or self.ruling_cache)
+            return OpenAIJudge(self.judge_settings, cache=self._cache or self.ruling_cache, listener=self.on_wait)
         raise DataError(f"--judge {self.options.judge!r} is not known; use offline, openai, recorded:FILE or none")
 
     @cached_property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,8 +25,25 @@ if TYPE_CHECKING:
     from eval.profile import Item
     from eval.report import ReportInfo
     from sessions.submissions import Run
+    from toolenv.openai_compat.sending import Waiting
 
 SHOWN_PROBLEMS = 20
+
+WAITS_SECONDS = 5.0
+"""A wait for the judge is told at most this often."""
+
+
+class WaitNarration:
+    """Says on stderr that the judge keeps the batch waiting, and why."""
+
+    def __init__(self) -> None:
+        self._told = -WAITS_SECONDS
+
+    def heard(self, waiting: Waiting) -> None:
+        now = time.monotonic()
+        if now - self._told >= WAITS_SECONDS:
+            self._told = now
+            narrate(f"judge: waiting {waiting.seconds:.0f} s ({waiting.reason})")
 
 
 def run(options: Options, batch: BatchOptions) -> int:
@@ -42,6 +60,8 @@ def run(options: Options, batch: BatchOptions) -> int:
 async def _run(options: Options, batch: BatchOptions, stop: Stop, plans: list[RunPlan]) -> int:
     options = _checked(options, batch)
     wiring = _with_store(options, batch)
+    if not batch.quiet:
+        wiring.on_wait = WaitNarration().heard
     try:
         infos = [wiring.report_info(index) for index in range(len(wiring.runs))]
         problems = _say_problems(wiring)
@@ -104,7 +124,9 @@ def _with_store(options: Options, batch: BatchOptions) -> Wiring:
 
 def _say_problems(wiring: Wiring) -> bool:
     """Name unusable files and records on stderr; whether there are any."""
-    found = list(dict.fromkeys([*wiring.dataset.problems, *itertools.chain(*(run.problems for run in wiring.runs))]))
+    of_runs = itertools.chain(*(run.problems for run in wiring.runs))
+    of_judge: Sequence[str] = getattr(wiring.judge, "problems", ())
+    found = list(dict.fromkeys([*wiring.dataset.problems, *of_runs, *of_judge]))
     for problem in found[:SHOWN_PROBLEMS]:
         narrate(f"vakra-tui: {problem}")
     if len(found) > SHOWN_PROBLEMS:

@@ -15,7 +15,7 @@ from eval.scores import Tally
 from vakra_tui.cli.streams import is_terminal
 from vakra_tui.text import sanitize
 
-PIPE_WIDTH = 100
+PIPE_WIDTH = 80
 LISTED = 10
 """How many unscored lines a summary names; the report has them all."""
 
@@ -39,11 +39,9 @@ def render(info: ReportInfo, tally: Tally, notes: Iterable[str], unscored: Itera
     judge = " ".join(part for part in (info.judge.kind, info.judge.model, info.judge.prompt_version) if part)
     say(f"{sanitize(info.run_name)}   profile {info.profile}, judge {sanitize(judge)}", "bold")
     say(f"leaderboard {_score(leaderboard)}")
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    names = ("capability", "n", "correct", "score", "95% interval", "range")
-    sieve_names = ("tool", "arg names", "arg values", "answer", "undecided")
-    for name in (*names, *sieve_names):
-        table.add_column(name, justify="right", no_wrap=True)
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in ("cap", "n", "right", "score", "95%", "range", "tool", "args", "values", "answer", "undecided"):
+        table.add_column(name, justify="right", no_wrap=True, min_width=len(name))
     sieve = tally.sieve()
     for capability, entry in tally.capabilities().items():
         classes = sieve[capability]
