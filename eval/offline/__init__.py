@@ -31,6 +31,7 @@ class OfflineJudge:
             case "consistent":
                 return consistent_ruling(prediction.answer, truth.answer, questions, wording)
             case "grounded":
-                return grounded_ruling(prediction.answer, truth.answer, questions, prediction, wording)
+                told = [turn.answer for turn in case.instance.turns[:-1]]
+                return grounded_ruling(prediction.answer, truth.answer, questions, prediction, wording, told)
             case _:
                 return Ruling(outcome="undecided", reason="no rule can tell whether this policy applies")

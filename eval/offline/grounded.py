@@ -11,7 +11,7 @@ from eval.offline.due import Due, DueIndex, due_values
 from eval.offline.reading import declines, prepared, read_answer
 from sessions.dataflow import PredictionAnalysis, ResponseFacts, tables
 from toolenv.model import Json
-from toolenv.values import Atom, Key, keys_equal, occurs
+from toolenv.values import Atom, Key, atoms, keys_equal, occurs
 
 SHOWN = 5
 MOST_DIFFERENCES = 12
@@ -24,12 +24,18 @@ MOST_DERIVED = 3
 
 
 def grounded_ruling(
-    answer: str, truth: Json, questions: Sequence[str], prediction: PredictionAnalysis, wording: str | None = None
+    answer: str,
+    truth: Json,
+    questions: Sequence[str],
+    prediction: PredictionAnalysis,
+    wording: str | None = None,
+    told: Json = None,
 ) -> Ruling:
     """The ruling on an answer: each due value that it gives must have been shown, or follow from one response.
 
-    ``questions`` are the user's turns, ``wording`` is the refusal that the policy asks for, if it does. Values in rows
-    that were never shown do not ground an answer.
+    ``questions`` are the user's turns, ``told`` are the answers of the dialogue before, ``wording`` is the refusal that
+    the policy asks for, if it does. A question grounds only what stands beside something that was shown: it may have
+    named the value to choose. Values in rows that were never shown do not ground an answer.
     """
     every = DueIndex(due_values(truth))
     reading = read_answer(answer, questions, wording, {due.needle for due in every.due})
@@ -50,9 +56,10 @@ def grounded_ruling(
             shown_at.append((due.value, step, how))
         else:
             unseen.append(due)
+    known = {id(due) for text in map(str, atoms(told)) for due in every.given(prepared(text))}
     if shown_at:
-        asked = {id(due) for question in questions for due in every.given(prepared(question))}
-        unseen = [due for due in unseen if id(due) not in asked]
+        known |= {id(due) for question in questions for due in every.given(prepared(question))}
+    unseen = [due for due in unseen if id(due) not in known]
     hidden = _hidden(unseen, prediction)
     if hidden:
         due, step = hidden[0]
@@ -63,8 +70,8 @@ def grounded_ruling(
     if unseen:
         shown = ", ".join(due.text for due in unseen[:SHOWN])
         return Ruling(outcome="undecided", reason=f"{shown} does not stand in any predicted response")
-    steps = sorted({step for _, step, _ in shown_at})
-    reason = f"every value of the answer was shown (step {', '.join(map(str, steps))})"
+    steps = ", ".join(map(str, sorted({step for _, step, _ in shown_at})))
+    reason = f"every value of the answer was shown ({f'step {steps}' if steps else 'in the dialogue'})"
     return Ruling(outcome="pass", decided_by="offline", reason=reason, evidence=_evidence(shown_at))
 
 

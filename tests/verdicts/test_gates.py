@@ -130,6 +130,23 @@ def test_context_turns_are_not_judged_but_ground_an_answer(bench):
     assert verdict.passed is True
 
 
+def test_what_the_dialogue_said_before_grounds_an_answer(bench):
+    context = [("Who publishes Hellboy?", ["Dark Horse Comics"])]
+    made = bench.made("founder", {"founder": "Mike Richardson"})
+    case = bench.case(
+        [made],
+        ["Dark Horse Comics", "Mike Richardson"],
+        [made],
+        "Mike Richardson of Dark Horse Comics",
+        context=context,
+    )
+    assert bench.judged(case).passed is True
+    alone = bench.case([], ["Dark Horse Comics"], [], "Dark Horse Comics", context=context)
+    assert bench.judged(alone).stages[2].rulings["grounded"].outcome == "pass"
+    without = bench.case([], ["Dark Horse Comics"], [], "Dark Horse Comics")
+    assert bench.judged(without).stages[2].rulings["grounded"].outcome == "undecided"
+
+
 def test_without_a_judge_what_a_program_cannot_rule_is_undecided(bench):
     verdict = bench.judged(case(bench, ""), NoJudge())
     assert (verdict.passed, verdict.failed_stage, verdict.sieve) == (None, "final_response", "undecided")
