@@ -19,7 +19,7 @@ CAPABILITIES = (1, 2, 3, 4)
 def main(argv: Sequence[str]) -> int:
     parser = Parser(
         prog="vakra-tui serve",
-        description="Serve the tools of a domain over MCP: on stdin and stdout, or with --http to any number of clients.",
+        description="Serve the tools of a domain over MCP, on stdio or with --http to any number of clients.",
     )
     parser.add_argument("data", nargs="?", metavar="DATA", help="dataset directory (default: the sample)")
     parser.add_argument("--capability", type=int, choices=CAPABILITIES, help="default: $CAPABILITY_ID")
