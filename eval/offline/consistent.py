@@ -122,6 +122,9 @@ def _listed(
     """An answer of items alone, compared as a set."""
     missing, extra = listed.missing, listed.extra
     if len(missing) == len(due):
+        others = all(d.kind == "text" and any(_alike(item, d.needle) for item in extra) for d in missing)
+        if others and len(extra) > 1:
+            return _fail(f"the answer's list gives {_names(extra)} in place of {_due(missing)}", capped("extra", extra))
         return _without(reading, due, missing, questions)
     if missing and extra and any(_may_be(d, item) for d in missing for item in extra):
         return _undecided(f"{_due(missing)} may be written in other words")
@@ -150,8 +153,8 @@ def _may_be(due: Due, item: str) -> bool:
     digits = set(re.findall(r"\d+", due.needle))
     if re.fullmatch(r"\d{4}-\d{2}-\d{2}.*", due.needle):
         return bool(digits & set(re.findall(r"\d+", item)))
-    words = set(re.findall(r"[^\W\d_]{3,}", due.needle))
-    return bool(words & set(re.findall(r"[^\W\d_]{3,}", item)))
+    words, others = (set(re.findall(r"[^\W\d_]{3,}", text)) for text in (due.needle, item))
+    return bool(words and others) and (words <= others or others <= words)
 
 
 def _alike(item: str, needle: str) -> bool:
