@@ -41,6 +41,7 @@ async def call_in_time(
     try:
         async with deadline:
             result = await session.call(name, arguments)
+            table = await session.table(result.handle) if result.handle is not None else None
     except TimeoutError as error:
         if not deadline.expired():
             raise EnvironmentFailure(f"{where}, {name}: the environment timed out ({error}).") from error
@@ -50,7 +51,6 @@ async def call_in_time(
         ) from error
     if result.duration_s == 0.0:
         result = msgspec.structs.replace(result, duration_s=time.perf_counter() - started)
-    table = await session.table(result.handle) if result.handle is not None else None
     return result, table
 
 

@@ -8,6 +8,7 @@ from typing import Protocol
 import msgspec
 
 from sessions.branches import Branch, Cursor, Tree
+from sessions.store.conflicts import BranchConflict
 from sessions.store.records import NewSession, SessionRef
 from sessions.trajectory import Step
 
@@ -15,7 +16,7 @@ from sessions.trajectory import Step
 class SessionStore(Protocol):
     """What a keeper needs of a store; ``AsyncStore`` has it. Every method raises ``StoreError``."""
 
-    async def create_session(self, new: NewSession) -> SessionRef: ...
+    async def create_session(self, new: NewSession, steps: Sequence[Step] = ()) -> SessionRef: ...
 
     async def branch(self, session_id: int, branch: Branch) -> None: ...
 
@@ -28,7 +29,8 @@ class Keeper:
     """Writes one tree into one store.
 
     Nothing is written before the first step is there: opening an instance makes no session. What a store refused is
-    written with the next step, the prefix of a branch always before the branch.
+    written with the next step, the prefix of a branch always before the branch. ``ref`` is the session, once there is
+    one; another one where two processes went on with the same.
     """
 
     def __init__(
@@ -46,13 +48,27 @@ class Keeper:
         return KeptBranch(self, branch)
 
     async def append(self, branch: int, start: int, steps: Sequence[Step]) -> None:
+        """Keep steps of a branch. Where another process went on with the session, this tree becomes one of its own."""
+        try:
+            await self._append(branch, start, steps)
+        except BranchConflict:
+            self.ref = None
+            self._kept = {}
+            await self._append(branch, start, steps)
+
+    async def _append(self, branch: int, start: int, steps: Sequence[Step]) -> None:
         tree = self._tree()
         if self.ref is None:
-            self.ref = await self.store.create_session(self.new)
+            first = tree.branches[0].steps
+            if branch == 0:
+                first = (*first[:start], *steps)
+            self.ref = await self.store.create_session(self.new, first)
+            self._kept[0] = len(first)
         for each in tree.branches[: branch + 1]:
             await self._keep_branch(tree, each, upto=start if each.number == branch else None)
-        await self.store.append(self.ref.id, branch, start, steps)
-        self._kept[branch] = start + len(steps)
+        if self._kept[branch] < start + len(steps):
+            await self.store.append(self.ref.id, branch, start, steps)
+            self._kept[branch] = start + len(steps)
 
     async def _keep_branch(self, tree: Tree, branch: Branch, upto: int | None) -> None:
         """The branch itself, and those of its steps that the store does not hold yet."""

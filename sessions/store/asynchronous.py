@@ -71,8 +71,8 @@ class AsyncStore:
         """Where a stepper keeps the steps of one branch."""
         return BranchSink(self, session_id, branch)
 
-    async def create_session(self, new: NewSession) -> SessionRef:
-        return await self.run(self.store.create_session, new)
+    async def create_session(self, new: NewSession, steps: Sequence[Step] = ()) -> SessionRef:
+        return await self.run(self.store.create_session, new, steps)
 
     async def branch(self, session_id: int, branch: Branch) -> None:
         await self.run(self.store.branch, session_id, branch)

@@ -52,7 +52,11 @@ def clean(text: str) -> str:
 
 def encoded(value: Any) -> bytes:
     """Any value as redacted JSON. NaN, large integers and lone surrogates come back as they were."""
-    return redact_text(json.dumps(msgspec.to_builtins(value), separators=(",", ":"))).encode()
+    return redact_text(_json(value)).encode()
+
+
+def _json(value: Any) -> str:
+    return json.dumps(msgspec.to_builtins(value), separators=(",", ":"))
 
 
 def decoded(data: bytes, type_: type[T], where: str) -> T:
@@ -80,16 +84,20 @@ def unpacked(data: bytes, where: str) -> bytes:
 
 
 def encoded_step(step: Step) -> EncodedStep:
-    """A step taken apart: a large response goes by its own content, so that equal responses are stored once."""
+    """A step without its secrets, taken apart: a large response goes by its content, so equal ones are stored once."""
+    said = _json(step)
+    redacted = redact_text(said)
+    if redacted != said:
+        step = decoded(redacted.encode(), Step, "A step")
     payloads: list[Payload] = []
     text_hash: str | None = None
     search_text = searchable(step)
     if step.result is not None and len(step.result.text) > INLINE_BYTES:
-        text = payload(encoded(step.result.text))
+        text = payload(_json(step.result.text).encode())
         payloads.append(text)
         text_hash = text.hash
         step = msgspec.structs.replace(step, result=msgspec.structs.replace(step.result, text=""))
-    body = encoded(step)
+    body = _json(step).encode()
     if len(body) <= INLINE_BYTES:
         return EncodedStep(body, None, text_hash, tuple(payloads), search_text)
     large = payload(body)
@@ -123,7 +131,8 @@ def step_text(step: Step) -> str:
 
 
 def searchable(step: Step) -> str:
-    return words(redact_text(step_text(step)))
+    """What the index holds of a step as it is stored: the same when it is put in and when it is taken out."""
+    return words(step_text(step))
 
 
 def words(text: str) -> str:

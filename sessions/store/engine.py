@@ -17,7 +17,8 @@ from sqlalchemy.pool import StaticPool
 
 from sessions.events import Commit
 from sessions.redaction import register_secret
-from sessions.store.errors import BranchConflict, is_busy, sentence_for
+from sessions.store.conflicts import BranchConflict
+from sessions.store.errors import is_busy, sentence_for
 from toolenv.errors import StoreError
 
 T = TypeVar("T")

@@ -41,10 +41,6 @@ class StoreUnusable(StoreError):
         self.path = path
 
 
-class BranchConflict(StoreError):
-    """Another process has gone on with the same branch."""
-
-
 def is_busy(error: DBAPIError) -> bool:
     """Whether waiting and trying again can help."""
     state = getattr(error.orig, "sqlstate", None)

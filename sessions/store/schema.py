@@ -102,6 +102,8 @@ STEP = Table(
     UniqueConstraint("branch_id", "position"),
     Index("step_body", "body_hash"),
     Index("step_text", "text_hash"),
+    # A number is never given twice: the full-text index knows steps by it.
+    sqlite_autoincrement=True,
 )
 
 REQUEST = Table(

@@ -24,12 +24,13 @@ class Store(PersonStore, BatchStore):
     ``commit="instance"`` (a batch) against the end of the process.
     """
 
-    def create_session(self, new: NewSession) -> SessionRef:
-        """A session with its first branch, number 0."""
+    def create_session(self, new: NewSession, steps: Sequence[Step] = ()) -> SessionRef:
+        """A session with its first branch, number 0, and the steps of that, in one transaction."""
 
         def created(connection: Connection) -> SessionRef:
             session = writing.create_session(connection, new)
             writing.put_branch(connection, session.id, Branch(number=0, name="main"))
+            writing.append_steps(connection, session.id, 0, 0, steps)
             if new.kind == "person" and new.dataset:
                 writing.put(
                     connection,

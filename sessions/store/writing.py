@@ -13,7 +13,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from sessions.branches import Branch, Cursor
 from sessions.store import codec, schema
-from sessions.store.errors import BranchConflict
+from sessions.store.conflicts import BranchConflict
 from sessions.store.records import ExecutedRecord, NewSession, SessionRef
 from sessions.trajectory import CallTool, Step
 from toolenv.errors import StoreError
@@ -87,7 +87,10 @@ def create_session(connection: Connection, new: NewSession, identity: str | None
 
 
 def put_branch(connection: Connection, session_id: int, branch: Branch) -> None:
-    """A branch without its steps; writing it again changes nothing."""
+    """A branch without its steps; writing it again changes nothing.
+
+    Raises ``BranchConflict`` where there is another branch of that number.
+    """
     row = {
         "session_id": session_id,
         "number": branch.number,
@@ -98,6 +101,14 @@ def put_branch(connection: Connection, session_id: int, branch: Branch) -> None:
         "created_at": time.time(),
     }
     put(connection, schema.BRANCH, [row])
+    b = schema.BRANCH.c
+    there = connection.execute(
+        select(b.parent, b.fork_at).where(b.session_id == session_id, b.number == branch.number)
+    ).one()
+    if tuple(there) != (branch.parent, branch.fork_at):
+        raise BranchConflict(
+            f"Another process has opened another branch {branch.number} of this session in the session store."
+        )
     count = select(func.count()).select_from(schema.BRANCH).where(schema.BRANCH.c.session_id == session_id)
     connection.execute(
         update(schema.SESSION)

@@ -30,7 +30,7 @@ from sessions.store import (
     Store,
     StoredVerdict,
 )
-from sessions.store.errors import BranchConflict
+from sessions.store.conflicts import BranchConflict
 from sessions.trajectory import Answer, CallTool, GiveUp, Message, Step, Trajectory
 from toolenv.errors import StoreError
 from toolenv.model import ToolCall, ToolResult
@@ -506,3 +506,11 @@ def test_contents_that_others_refer_to_stay(store: Store) -> None:
     assert store.load(two.key).tree.steps(0) == (shared,)
     store.delete(two.id)
     assert rows(store, "payload") == 0
+
+
+def test_another_branch_of_the_same_number_is_a_conflict(store: Store) -> None:
+    session = begun(store, made("a"), made("b"))
+    store.branch(session.id, Branch(number=1, name="mine", parent=0, fork_at=1))
+    with pytest.raises(BranchConflict, match="another branch 1"):
+        store.branch(session.id, Branch(number=1, name="theirs", parent=0, fork_at=2, steps=(made("c"),)))
+    assert store.load(session.key).tree.branch(1).name == "mine"

@@ -261,3 +261,35 @@ async def test_a_fork_behind_the_answer_opens_before_it() -> None:
     await timeline.decide(Answer(text="something else"))
     assert (timeline.branch.fork_at, timeline.trajectory.answer) == (3, "something else")
     assert timeline.tree.trajectory(0).answer == "done"
+
+
+async def test_two_screens_on_one_session_lose_nothing() -> None:
+    kept = AsyncStore(Store.open("sqlite://"))
+    first = Timeline(make_instance(), CountingEnvironment(), recording(*THREE), store=kept)
+    await first.step()
+    assert first.keeper is not None and first.keeper.ref is not None
+    stored = await kept.load(first.keeper.ref.key)
+    second = Timeline(
+        make_instance(),
+        CountingEnvironment(),
+        HumanDriver(),
+        store=kept,
+        tree=stored.tree,
+        ref=first.keeper.ref,
+        cursor=Cursor(branch=0, at=1),
+    )
+    await first.run()
+    await first.edit(2, call("read"))
+    problems: list[str] = []
+    second.listeners.append(lambda event: problems.append(event.detail) if event.moment == "unsaved" else None)
+    await second.decide(CallTool(call=call("add", amount=7)))
+    await second.edit(1, call("add", amount=9))
+    await second.decide(Answer(text="nine"))
+    assert problems == []
+    assert second.keeper is not None and second.keeper.ref is not None
+    assert second.keeper.ref != first.keeper.ref
+    for timeline in (first, second):
+        assert timeline.keeper is not None and timeline.keeper.ref is not None
+        loaded = await kept.load(timeline.keeper.ref.key)
+        assert [branch.steps for branch in loaded.tree.branches] == [branch.steps for branch in timeline.tree.branches]
+    await kept.close()
