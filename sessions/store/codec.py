@@ -25,6 +25,10 @@ INLINE_BYTES = 4096
 """Bodies and texts up to this many bytes stand in their row; larger ones are stored once, by their content's hash."""
 
 UNWORDLY = re.compile(r"[\W_]+")
+WORD_END = re.compile(r"[\s\"',;:{}\[\]()]")
+
+PART = 50_000
+"""Characters that are turned into words at once."""
 
 
 class Payload(NamedTuple):
@@ -136,9 +140,22 @@ def searchable(step: Step) -> str:
 
 
 def words(text: str) -> str:
-    """Text as the index holds it: normalised words between single blanks. Queries go through the same."""
-    try:
-        folded = unicodedata.normalize("NFKC", text).casefold()
-    except UnicodeError:
-        folded = text.casefold()
+    """Text as the index holds it: normalised words between single blanks. Queries go through the same.
+
+    A long text is done in parts, cut where a word ends, so that this never keeps other threads waiting for long.
+    """
+    parts: list[str] = []
+    start = 0
+    while start < len(text):
+        end = start + PART
+        if end < len(text):
+            blank = WORD_END.search(text, end, end + PART)
+            end = blank.start() if blank is not None else end + PART
+        parts.append(_words(text[start:end]))
+        start = end
+    return " ".join(part for part in parts if part)
+
+
+def _words(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).casefold()
     return UNWORDLY.sub(" ", folded.encode("utf-8", "ignore").decode("utf-8")).strip()
