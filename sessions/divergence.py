@@ -62,7 +62,8 @@ def _frozen(value: Json, made: Mapping[str, int]) -> Any:
     if isinstance(value, bool) or value is None:
         return ("constant", value)
     if isinstance(value, int | float):
-        return ("number", value)
+        # NaN is the same argument as NaN, though no number equals it.
+        return ("number", value if value == value else "nan")
     if isinstance(value, Mapping):
         return ("object", tuple(sorted((str(key), _frozen(item, made)) for key, item in value.items())))
     return ("list", tuple(_frozen(item, made) for item in value))
