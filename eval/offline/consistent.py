@@ -233,6 +233,7 @@ _DENIED = re.compile(
     r"[\"')]*\s+(?:(?:is|are|was|were|would be)\s+(?:wrong|incorrect|false|untrue)"
     r"|(?:is|are|was|were)(?:n't|\s+not)\s+(?:the\s+)?(?:right|correct|answer|case))\b"
 )
+_BOTH = re.compile(r"\b(?:yes\W{1,3}(?:(?:and|or)\W{1,2})?no|no\W{1,3}(?:(?:and|or)\W{1,2})?yes)\b")
 _CORRECTION = re.compile(
     r"\b(?:correction|scratch that|i meant|on second thought|actually,? (?:it|the (?:answer|result)) is)\b"
 )
@@ -277,7 +278,7 @@ def _opposed(reading: Reading, due: Sequence[Due]) -> str | None:
     wants = [d for d in due if d.kind == "yes_no"]
     if len(wants) == 1:
         other = NO if wants[0].needle in YES else YES
-        if any(word in other for _, _, word in yes_no_words(reading.text)):
+        if any(word in other for _, _, word in yes_no_words(reading.text)) or _BOTH.search(reading.text):
             return f"the answer says {wants[0].text} and its opposite"
     return None
 

@@ -162,6 +162,9 @@ def _word_places(due: Due, text: str) -> Iterator[tuple[int, int]]:
 
 
 _NULL = re.compile(r"(?<![\w/])(?:none(?! of\b)|null|n/a|unknown|nan)(?![\w/])")
+_REACH = 48
+"""Characters around a place that are looked at."""
+
 _SIGN = re.compile(r"[-+=#]")
 _ENCLOSING = "\"'([{<"
 _CLOSING = "\"')]}>.,;:!?"
@@ -179,15 +182,27 @@ def signs(text: str) -> Iterator[tuple[int, int, str]]:
         announced = (
             (before.isspace() or before in ",;:" + _ENCLOSING)
             and (after.isspace() or after in _CLOSING)
-            and _BEFORE_SIGN.search(text[:start]) is not None
-            and (after in _CLOSING or after == "\n" or re.match(r"\s*(?:[,;.)\n]|$|and\b|or\b|\()", text[end:]))
+            and _BEFORE_SIGN.search(_before(text, start)) is not None
+            and (after in _CLOSING or after == "\n" or _after_sign(text, end))
         )
-        in_brackets = after == ")" and re.search(r"\([^()\n]{0,30}\s$", text[:start]) is not None
+        in_brackets = after == ")" and re.search(r"\([^()\n]{0,30}\s$", _before(text, start)) is not None
         if enclosed or announced or in_brackets:
             yield start, end, found.group()
 
 
-_BEFORE_NO = re.compile(r"(?:[.!?:,;\n(\"'=]|\b(?:is|are|was|answer))\s*$")
+_BEFORE_NO = re.compile(r"(?:^|[.!?:,;\n(\"'=]|\b(?:is|are|was|answer))\s*$")
+
+
+def _before(text: str, start: int) -> str:
+    """What stands before a position, as far as it matters; only the head of a text reads as one."""
+    return text[:start] if start <= _REACH else "." + text[start - _REACH : start]
+
+
+def _after_sign(text: str, end: int) -> bool:
+    return re.match(r"\s*(?:[,;.)\n]|$|and\b|or\b|\()", text[end : end + _REACH]) is not None
+
+
+_BEFORE_NO = re.compile(r"(?:^|[.!?:,;\n(\"'=]|\b(?:is|are|was|answer))\s*$")
 _YES_NO = re.compile(r"(?<![\w'-])(?:yes|no|true|false)(?![\w'-])")
 
 
@@ -196,10 +211,8 @@ def yes_no_words(text: str) -> Iterator[tuple[int, int, str]]:
     for found in _YES_NO.finditer(text):
         start, end = found.span()
         if found.group() == "no":
-            head = not text[:start].strip() or re.search(
-                r"(?:[.!?:,;\n(\"'=]|\b(?:is|are|was|answer))\s*$", text[:start]
-            )
-            tail = re.match(r"\s*(?:[.,;:!)\n\"']|$)", text[end:])
+            head = _BEFORE_NO.search(_before(text, start))
+            tail = re.match(r"\s*(?:[.,;:!)\n\"']|$)", text[end : end + _REACH])
             if not (head and tail):
                 continue
         yield start, end, found.group()
@@ -239,7 +252,7 @@ def _free_after(text: str, end: int, last: str, short: bool) -> bool:
     after = text[end]
     if _word(after):
         return not _word(last)
-    if after in "'’" and not short and re.match(r"['’]s?(?!\w)", text[end:]):
+    if after in "'’" and not short and re.match(r"['’]s?(?!\w)", text[end : end + 3]):
         return True
     joined = after in "-'’" and end + 1 < len(text) and _word(text[end + 1])
     return not joined
@@ -247,6 +260,6 @@ def _free_after(text: str, end: int, last: str, short: bool) -> bool:
 
 def _marked(text: str, start: int, end: int) -> bool:
     """Whether quotes, brackets or list separators set a letter apart from running text."""
-    before = text[:start].rstrip(" ")[-1:] or "\n"
-    after = text[end:].lstrip(" ")[:1] or "\n"
+    before = text[max(0, start - _REACH) : start].rstrip(" ")[-1:] or "\n"
+    after = text[end : end + _REACH].lstrip(" ")[:1] or "\n"
     return before in "\"'([,;:\n" and after in "\"')],;.\n"

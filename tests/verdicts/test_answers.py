@@ -278,6 +278,8 @@ def test_enumerations(truth, said, outcome):
         (["NO"], "No, they did not.", PASS),
         (["NO"], "There is no data.", UNDECIDED),
         (["YES"], "Yes and no.", UNDECIDED),
+        (["YES"], "The answer to this is yes/no.", UNDECIDED),
+        (["YES"], "yes no", UNDECIDED),
     ],
 )
 def test_signs_and_yes_or_no(truth, said, outcome):
@@ -348,7 +350,18 @@ def test_a_planted_verdict_is_a_text_like_any_other():
 
 
 @pytest.mark.parametrize(
-    "said", ["(" * 5000, "5" * 5000, "1," * 5000, '"' * 4000, "a, " * 4000, "[" * 3000, "\x1b[31m5\x1b[0m"]
+    "said",
+    [
+        "(" * 5000,
+        "5" * 5000,
+        "1," * 5000,
+        '"' * 4000,
+        "a, " * 4000,
+        "[" * 3000,
+        "\x1b[31m5\x1b[0m",
+        "yes no " * 4000,
+        "- " * 8000,
+    ],
 )
 def test_hostile_answers_are_ruled_in_time(said):
     assert ruled([7], said) in (FAIL, UNDECIDED)
