@@ -15,6 +15,7 @@ from toolenv.openai_compat.negotiation import LIMIT_NAMES, OPTIONAL, Negotiation
 from toolenv.openai_compat.replies import ChatReply, Completion, read_completion, read_embeddings, sendable
 from toolenv.openai_compat.sending import Sender, Waiting
 from toolenv.openai_compat.settings import EndpointSettings
+from toolenv.openai_compat.streams import DeltaListener
 
 if TYPE_CHECKING:
     import httpx2
@@ -112,17 +113,19 @@ class Client:
         parameters: Mapping[str, Any] | None = None,
         tools: Sequence[Mapping[str, Any]] = (),
         deadline_s: float | None = None,
+        on_delta: DeltaListener | None = None,
     ) -> ChatReply:
         """One completion. ``parameters`` are optional ones (temperature, seed, response_format, max_tokens ...).
 
         A probe with the same parameters goes before the first request, with its own patience. ``deadline_s`` bounds
-        the request with all its waits.
+        the request with all its waits. With ``on_delta`` the completion is streamed to it; one that was cut off has
+        the finish reason ``cut``.
         """
         wanted = parameters or {}
         await self.probe(wanted)
         try:
             async with asyncio.timeout(deadline_s):
-                return await self._chat(messages, wanted, tools)
+                return await self._chat(messages, wanted, tools, on_delta)
         except TimeoutError:
             raise self._too_late(deadline_s) from None
 
@@ -174,13 +177,18 @@ class Client:
         raise refusal
 
     async def _chat(
-        self, messages: Sequence[Mapping[str, Any]], parameters: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        parameters: Mapping[str, Any],
+        tools: Sequence[Mapping[str, Any]],
+        on_delta: DeltaListener | None = None,
     ) -> ChatReply:
         """Send, giving up optional parameters that a refusal names; each round gives up one, so it ends."""
         while True:
-            sent = self._negotiation.shape(parameters)
+            usage = {} if on_delta is None else {"stream_options": {"include_usage": True}}
+            sent = self._negotiation.shape({**parameters, **usage})
             try:
-                return await self._once(messages, sent, tools)
+                return await self._once(messages, sent, tools, on_delta)
             except EndpointError as error:
                 refusal = ProviderError(error.kind, str(error), status=error.status, param=error.param)
                 named = self._negotiation.named(refusal, sent)
@@ -189,15 +197,26 @@ class Client:
                 self._negotiation.give_up(named, str(error))
 
     async def _once(
-        self, messages: Sequence[Mapping[str, Any]], sent: Mapping[str, Any], tools: Sequence[Mapping[str, Any]]
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        sent: Mapping[str, Any],
+        tools: Sequence[Mapping[str, Any]],
+        on_delta: DeltaListener | None = None,
     ) -> ChatReply:
         body = {"model": self.settings.model, "messages": self._wire(messages), **sent}
+        if on_delta is not None:
+            body["stream"] = True
         body.update(self.settings.dialect.extra_body)
         if tools:
             body["tools"] = list(tools)
         limit = next((sent[name] for name in LIMIT_NAMES if name in sent), _OUTPUT_GUESS)
         done = await self._sender.send(
-            "/chat/completions", body, read_completion, output_guess=int(limit), text_of=_everything_said
+            "/chat/completions",
+            body,
+            read_completion,
+            output_guess=int(limit),
+            text_of=_everything_said,
+            on_delta=on_delta,
         )
         return ChatReply(completion=done.value, usage=done.usage, exchange=done.exchange)
 

@@ -15,6 +15,7 @@ from toolenv.openai_compat.faults import LASTING, PASSING, EndpointError, FaultK
 from toolenv.openai_compat.ledger import Ledger, Usage, estimate_tokens, usage_of
 from toolenv.openai_compat.replies import decode
 from toolenv.openai_compat.settings import EndpointSettings
+from toolenv.openai_compat.streams import DeltaKind, DeltaListener
 from toolenv.openai_compat.transport import Answer, Transport
 from toolenv.openai_compat.waits import backoff, requested_wait
 
@@ -51,8 +52,11 @@ class Sent(Value, Generic[T], frozen=True):
 class Attempts:
     """The record of one request while it is being tried."""
 
-    def __init__(self, body: Mapping[str, Any]) -> None:
+    def __init__(self, body: Mapping[str, Any], on_delta: DeltaListener | None = None) -> None:
         self.body = body
+        self.listener = None if on_delta is None else self._heard
+        self.told = False
+        self._on_delta = on_delta
         self.started = time.monotonic()
         self.number = 0
         self.waited = 0.0
@@ -62,6 +66,11 @@ class Attempts:
     @property
     def elapsed(self) -> float:
         return time.monotonic() - self.started
+
+    def _heard(self, kind: DeltaKind, text: str) -> None:
+        self.told = True
+        if self._on_delta is not None:
+            self._on_delta(kind, text)
 
 
 class Sender:
@@ -109,9 +118,11 @@ class Sender:
         *,
         output_guess: int,
         text_of: Callable[[T], str],
+        on_delta: DeltaListener | None = None,
     ) -> Sent[T]:
         """Send until answered. ``read`` takes the value from the decoded body, ``text_of`` its text for estimates.
 
+        With ``on_delta`` a completion is streamed; what broke after a first fragment was told is not sent again.
         Raises ``EndpointError``.
         """
         reservation = await self.ledger.reserve(estimate_tokens(body.get("messages") or body["input"]), output_guess)
@@ -119,7 +130,7 @@ class Sender:
         try:
             async with self._slots:
                 self._admit()
-                attempts = Attempts(body)
+                attempts = Attempts(body, on_delta)
                 value = await self._until_answered(path, attempts, read)
             assert attempts.answer is not None
             usage = usage_of(decode(attempts.answer.body), body, text_of(value), self._settings.prices)
@@ -133,7 +144,7 @@ class Sender:
             attempts.answer = None
             await self._wait_for_others()
             try:
-                attempts.answer = answer = await self._transport.post(path, attempts.body)
+                attempts.answer = answer = await self._transport.post(path, attempts.body, attempts.listener)
                 if not 200 <= answer.status < 300:
                     raise _error_status(answer)
                 value = read(decode(answer.body))
@@ -182,6 +193,8 @@ class Sender:
             allowed = 1
         if error.kind not in LASTING | PASSING:
             raise self._fault(error, "", attempts)
+        if attempts.told:
+            raise self._given_up(self._fault(error, " It had begun to answer.", attempts))
         asked = requested_wait(headers)
         if asked is not None and asked > policy.longest_wait_s:
             more = f" It asks to wait {asked:.0f} seconds, longer than is waited."
@@ -216,7 +229,7 @@ class Sender:
         answer = attempts.answer
         exchange = Exchange(
             request=redact_json(attempts.body, self._settings.api_key),
-            response=self._redacted(answer.body.decode("utf-8", "replace")) if answer else "",
+            response=self._redacted(answer.stream or answer.body.decode("utf-8", "replace")) if answer else "",
             status=answer.status if answer else None,
             attempts=attempts.number,
             waited_s=attempts.waited,
