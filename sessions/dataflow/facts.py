@@ -138,30 +138,34 @@ def _retrieved(value: Json) -> ResponseFacts:
 
 def _passages(value: Json) -> Iterator[str]:
     """The texts of an envelope, in order: of objects that have ``text``, else of bare lists and texts."""
-    if isinstance(value, dict):
-        text = value.get("text")
-        if isinstance(text, str):
-            if text.strip():
-                yield text
-            return
-        for item in value.values():
-            if isinstance(item, dict | list):
-                yield from _passages(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _passages(item)
-    elif isinstance(value, str) and value.strip():
-        yield value
+    stack: list[Json] = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, dict):
+            text = item.get("text")
+            if isinstance(text, str):
+                if text.strip():
+                    yield text
+            else:
+                stack.extend(reversed([part for part in item.values() if isinstance(part, dict | list)]))
+        elif isinstance(item, list):
+            stack.extend(reversed(item))
+        elif isinstance(item, str) and item.strip():
+            yield item
+
+
+def _containers(value: Json) -> Iterator[list[Json] | dict[str, Json]]:
+    """Every list and object of a decoded value in document order, however deep."""
+    stack: list[Json] = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, list | dict):
+            yield item
+            stack.extend(reversed(item if isinstance(item, list) else list(item.values())))
 
 
 def _lists(value: Json) -> Iterator[list[Json]]:
-    if isinstance(value, list):
-        yield value
-        for item in value:
-            yield from _lists(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from _lists(item)
+    return (item for item in _containers(value) if isinstance(item, list))
 
 
 def _number_lists(items: list[Json]) -> Iterator[tuple[int | float, ...]]:
@@ -187,10 +191,4 @@ def _number(value: Json) -> int | float | None:
 
 
 def _names(value: Json) -> Iterator[str]:
-    if isinstance(value, dict):
-        for name, item in value.items():
-            yield name
-            yield from _names(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _names(item)
+    return (name for item in _containers(value) if isinstance(item, dict) for name in item)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -40,6 +41,8 @@ from toolenv.native import NativeEnvironment
 from toolenv.recorded import RecordedEnvironment
 
 Calls = Sequence[tuple[str, Mapping[str, Any]]]
+
+_counter = itertools.count()
 
 HEROES = [
     (1, "Ant-Man", "Marvel Comics", 180, "Blue"),
@@ -214,14 +217,11 @@ def make_world(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], World]:
 
 @dataclass(frozen=True)
 class Rows:
-    """A table in memory; its fingerprint is its identity, so that contents are what must be compared."""
+    """A table in memory; every one has a fingerprint of its own, so that contents are what must be compared."""
 
     names: tuple[str, ...]
     cells: tuple[tuple[Any, ...], ...]
-
-    @property
-    def fingerprint(self) -> str:
-        return f"{id(self)}"
+    fingerprint: str = field(default_factory=lambda: f"made {next(_counter)}", compare=False)
 
     @property
     def num_records(self) -> int:

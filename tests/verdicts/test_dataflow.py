@@ -78,8 +78,10 @@ def test_a_passage_is_one_fact_read_from_any_envelope(body):
 
 
 def test_a_hostile_response_is_read(bench):
-    deep = "[" * 5000 + "]" * 5000
-    assert response_facts(deep, "API").printed
+    for depth in (100, 500, 900, 950, 990, 5000):
+        deep = "[" * depth + "7" + "]" * depth
+        assert response_facts(deep, "API").printed
+        assert response_facts('{"results": ' + deep.replace("7", '"A passage."') + "}", "RAG").passages
     wide = json.dumps({"rows": [[n, f"name {n}"] for n in range(50_000)]})
     assert len(response_facts(wide, "API").printed) == 100_000
 
