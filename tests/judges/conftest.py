@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import anyio.to_thread
 import pytest
 import uvicorn
 from fastapi import FastAPI, Request, Response
@@ -59,12 +60,36 @@ def is_probe(body: dict[str, Any]) -> bool:
     return len(messages) == 1 and '{"ok": true}' in str(messages[0].get("content"))
 
 
-def application(endpoint: Endpoint) -> FastAPI:
-    app = FastAPI()
-    lock = threading.Lock()
+class Server:
+    """One server for all tests; each test has an endpoint of its own under its own path."""
 
-    def answer(body: dict[str, Any], authorization: str) -> Response:
-        with lock:
+    def __init__(self) -> None:
+        self.endpoints: dict[str, Endpoint] = {}
+        self._lock = threading.Lock()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._server = uvicorn.Server(uvicorn.Config(self._application(), log_level="critical", lifespan="off"))
+        self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listener]}, daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._server.should_exit = True
+        self._thread.join(timeout=10)
+        self._listener.close()
+
+    def _application(self) -> FastAPI:
+        app = FastAPI()
+
+        @app.post("/{name}/v1/{path:path}")
+        async def post(request: Request, name: str, path: str) -> Response:
+            body = json.loads(await request.body())
+            authorization = request.headers.get("authorization", "")
+            return await anyio.to_thread.run_sync(self._answer, self.endpoints[name], body, authorization)
+
+        return app
+
+    def _answer(self, endpoint: Endpoint, body: dict[str, Any], authorization: str) -> Response:
+        with self._lock:
             endpoint.requests.append(body)
             endpoint.authorizations.append(authorization)
             endpoint.in_flight += 1
@@ -73,33 +98,26 @@ def application(endpoint: Endpoint) -> FastAPI:
         try:
             said = answerer(body)
         finally:
-            with lock:
+            with self._lock:
                 endpoint.in_flight -= 1
         return said if isinstance(said, Response) else Response(json.dumps(said), media_type="application/json")
 
-    @app.post("/v1/{path:path}")
-    async def post(request: Request, path: str) -> Response:
-        import anyio.to_thread
 
-        body = json.loads(await request.body())
-        return await anyio.to_thread.run_sync(answer, body, request.headers.get("authorization", ""))
-
-    return app
+@pytest.fixture(scope="session")
+def server() -> Iterator[Server]:
+    running = Server()
+    yield running
+    running.close()
 
 
 @pytest.fixture
-def endpoint() -> Iterator[Endpoint]:
-    """A fresh server on a loopback port for each test."""
+def endpoint(server: Server) -> Endpoint:
+    """An endpoint that no other test uses."""
     state = Endpoint()
-    listener = socket.create_server(("127.0.0.1", 0))
-    state.base_url = f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
-    server = uvicorn.Server(uvicorn.Config(application(state), log_level="critical", lifespan="off"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    yield state
-    server.should_exit = True
-    thread.join(timeout=10)
-    listener.close()
+    name = f"e{len(server.endpoints)}"
+    server.endpoints[name] = state
+    state.base_url = f"{server.url}/{name}/v1"
+    return state
 
 
 @pytest.fixture
