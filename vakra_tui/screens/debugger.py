@@ -199,7 +199,6 @@ class DebuggerScreen(Screen[None]):
         total = len(scene.rows)
         counted = f"steps {done}/{total}" if done < total else f"steps {total}"
         self.query_one("#steps-pane").border_title = content(counted)
-        self.query_one("#steps-pane").border_subtitle = content(f"wheel: {scene.wheel.replace('_', ' ')}")
         self._draw_waterfall()
         self._draw_step()
 
@@ -493,7 +492,9 @@ class DebuggerScreen(Screen[None]):
 
         if self.scene is None:
             return
-        choices = [("human", "you decide: call tools, answer")]
+        choices = [("human", "you decide from here on")]
+        if self.scene.executed:
+            choices.append(("start over", "you decide from the beginning, on a branch"))
         if self.scene.prediction is not None:
             choices.insert(0, ("recording", f"the prediction of {self.scene.run} goes on"))
         if self.scene.instance.ground_truth is not None:
@@ -503,7 +504,10 @@ class DebuggerScreen(Screen[None]):
         if picked is None:
             return
         self._follow = True
-        await self._do(self.session.take_wheel, picked.replace(" ", "_"), self.behind)
+        if picked == "start over":
+            await self._do(self.session.take_wheel, "human", 0)
+        else:
+            await self._do(self.session.take_wheel, picked.replace(" ", "_"), self.behind)
 
     @work(exclusive=True, group="doing")
     async def action_other_run(self) -> None:

@@ -37,7 +37,7 @@ def truth_of(instance: Instance, executed: ExecutedTrajectory) -> GroundTruthAna
 
 def findings(executed: ExecutedTrajectory, truth: GroundTruthAnalysis | None) -> Findings:
     """Analyse a trajectory, against the reference where it could be executed."""
-    prediction = analyse_prediction(executed)
+    prediction = analyse_prediction(executed, truth.calls if truth is not None else None)
     hops: dict[int, HopRecovery] = {}
     recovers: dict[int, tuple[int, ...]] = {}
     if truth is not None and truth.failed is None:

@@ -15,9 +15,6 @@ from vakra_tui.state.panes.waterfall import short_verdict
 from vakra_tui.text import count_words, one_line
 from vakra_tui.wrap import crop
 
-BRIEF_BELOW = 30
-"""Cells of a verdict's column below which it is said in the fewest words."""
-
 
 @dataclass(slots=True)
 class Entry:
@@ -115,15 +112,15 @@ class Listing:
             parts.append(Span(cell(text, query), role))
         for run in self.runs:
             parts.append(Span(" "))
-            shown = self._verdict(entry, run, brief=verdict < BRIEF_BELOW)
+            shown = self._verdict(entry, run, verdict)
             cut = crop(shown, verdict)
             parts += list(cut)
             parts.append(Span(" " * (verdict - sum(cell_len(span.text) for span in cut))))
         return tuple(parts)
 
-    def _verdict(self, entry: Entry, run: str, *, brief: bool) -> Line:
+    def _verdict(self, entry: Entry, run: str, cells: int) -> Line:
         if run in entry.verdicts:
-            return short_verdict(entry.verdicts[run], brief=brief)
+            return short_verdict(entry.verdicts[run], cells)
         if entry.extra:
             return (Span("extra" if run in entry.predictions else "", "dim"),)
         if run not in entry.predictions:

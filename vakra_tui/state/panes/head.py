@@ -31,6 +31,8 @@ def header(scene: Scene) -> Line:
         parts += [Span("   "), note]
     if scene.flagged:
         parts += [Span("   "), Span("! ground truth flagged", "warn")]
+    if scene.wheel != "recording":
+        parts += [Span("   wheel: ", "dim"), Span(scene.wheel.replace("_", " "), "accent")]
     if scene.working:
         parts += [Span("   "), Span(f"{scene.working} \u2026", "dim")]
     if scene.run:

@@ -23,6 +23,11 @@ SIEVE_WORDS = {
 }
 
 
+BRIEF_BELOW = 30
+BRIEFEST_BELOW = 20
+"""Cells of a verdict in a list below which it is said in fewer words, and in one."""
+
+
 def strip_lines(scene: Scene) -> list[Line]:
     """One summary line, then one line a gate with its reason."""
     verdict = scene.verdict
@@ -99,8 +104,8 @@ def _reason(name: str, outcome: str, decided_by: str | None, reason: str) -> Lin
     return tuple(parts)
 
 
-def short_verdict(verdict: Verdict | None, *, brief: bool = False) -> Line:
-    """A verdict in a list: passed, or which gate failed and the sieve class; ``brief`` in the fewest words."""
+def short_verdict(verdict: Verdict | None, cells: int = 80) -> Line:
+    """A verdict in a list: passed, or which gate failed and the sieve class; fewer words in fewer cells."""
     if verdict is None:
         return line(("\u00b7", "dim"))
     if verdict.status == "unscored":
@@ -117,8 +122,10 @@ def short_verdict(verdict: Verdict | None, *, brief: bool = False) -> Line:
         return line((f"? undecided: {where}", "warn"))
     where = STAGE_WORDS.get(verdict.failed_stage or "", "")
     sieve = SIEVE_WORDS.get(verdict.sieve or "", "")
-    if brief:
+    if cells < BRIEF_BELOW:
         where, sieve = where.split(" ")[-1], sieve.split(" ")[-1]
+    if cells < BRIEFEST_BELOW:
+        where, sieve = where if where == "policy" else sieve or where, ""
     parts = [Span(f"\u2717 {where}", "fail")]
     if sieve:
         parts.append(Span(f" \u00b7 {sieve}", "dim"))
