@@ -46,6 +46,9 @@ class Material:
     def universes(self, domain: str) -> Mapping[str, Universe]:
         return {key: universe for key, universe in self._universes.items() if universe.domain == domain}
 
+    def has_universes(self, domain: str) -> bool:
+        return bool(self.universes(domain))
+
     def endpoints(self, domain: str) -> Path | None:
         return None
 

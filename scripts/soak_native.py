@@ -57,6 +57,9 @@ class World:
     def universes(self, domain: str) -> Mapping[str, Universe]:
         return self._universes
 
+    def has_universes(self, domain: str) -> bool:
+        return bool(self.universes(domain))
+
     def endpoints(self, domain: str) -> None:
         return None
 

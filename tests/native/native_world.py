@@ -52,6 +52,9 @@ class World:
     def universes(self, domain: str) -> Mapping[str, Universe]:
         return {key: item for key, item in self._universes.items() if item.domain == domain}
 
+    def has_universes(self, domain: str) -> bool:
+        return bool(self.universes(domain))
+
     def endpoints(self, domain: str) -> Path | None:
         return None
 

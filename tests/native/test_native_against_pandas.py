@@ -22,10 +22,11 @@ from typing import Any
 import hypothesis.strategies as st
 import numpy as np
 import pandas as pd
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from toolenv.model import Instance, Turn, Universe, UniverseTable
-from toolenv.native import NativeEnvironment
+from toolenv.native import NativeEnvironment, columns, filters, sorting, vectors
 
 Lists = dict[str, list[Any]]
 
@@ -216,6 +217,9 @@ class Folder:
     def universes(self, domain: str) -> Mapping[str, Universe]:
         return {"u": self.opened}
 
+    def has_universes(self, domain: str) -> bool:
+        return True
+
 
 COLUMNS = ["k_1", "name", "c"]
 
@@ -318,9 +322,7 @@ async def compare(path: Path, chain: list[tuple[str, dict[str, Any]]]) -> None:
     await session.close()
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(case=cases())
-def test_random_chains_give_the_texts_of_pandas(case: Case) -> None:
+def check(case: Case) -> None:
     rows, chain = case
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "t.sqlite"
@@ -329,3 +331,18 @@ def test_random_chains_give_the_texts_of_pandas(case: Case) -> None:
             connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
             connection.commit()
         asyncio.run(compare(path, chain))
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(case=cases())
+def test_random_chains_give_the_texts_of_pandas(case: Case) -> None:
+    check(case)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(case=cases())
+def test_so_they_do_by_the_ways_of_large_tables(case: Case) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (columns, filters, sorting, vectors):
+            patch.setattr(module, "LARGE", 1)
+        check(case)

@@ -27,6 +27,9 @@ Kind = Literal["int", "float", "text", "text_none", "float_none", "object"]
 NULL_TEXT: Final = float("nan")
 """The NULL of a text column. One object, so that distinct values merge it, as the release does for text."""
 
+LARGE: Final = 4096
+"""Rows from which on numpy is worth its import."""
+
 _INT64_MIN: Final = -(2**63)
 _INT64_MAX: Final = 2**63 - 1
 _UINT64_MAX: Final = 2**64 - 1
@@ -337,6 +340,23 @@ def _fits(numbers: Iterable[int]) -> bool:
     return low >= _INT64_MIN and high <= _UINT64_MAX
 
 
+def known_rows(series: Series, cells: list[Any]) -> list[int]:
+    """Rows of a series whose cell is not NULL."""
+    kind = series.column.kind
+    if kind == "text":
+        return [row for row, cell in enumerate(cells) if cell is not NULL_TEXT]
+    if kind == "float":
+        return [row for row, cell in enumerate(cells) if cell == cell]
+    return [row for row, cell in enumerate(cells) if not null(cell)]
+
+
 def take(rows: Rows[int] | None, positions: Rows[int]) -> Rows[int]:
     """The index vector that selects ``positions`` of what ``rows`` selects."""
-    return positions if rows is None else array("I", map(rows.__getitem__, positions))
+    if rows is None:
+        return positions
+    if len(positions) < LARGE:
+        return array("I", map(rows.__getitem__, positions))
+    import numpy
+
+    chosen = numpy.frombuffer(rows, dtype=numpy.uint32)[numpy.frombuffer(positions, dtype=numpy.uint32)]
+    return array("I", chosen.tobytes())

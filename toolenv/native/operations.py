@@ -8,16 +8,13 @@ of the contract, section 4).
 from __future__ import annotations
 
 import math
-import operator
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from itertools import chain, compress, repeat
 from typing import Any, NamedTuple
 
 from toolenv.model import Json
 from toolenv.native.columns import (
-    NULL_TEXT,
     Rows,
     Series,
     concatenated,
@@ -27,7 +24,6 @@ from toolenv.native.columns import (
     raw_column,
     unique,
 )
-from toolenv.native.patterns import Matcher, PatternError, contains, has_wildcards, like, like_differs, rows_holding
 from toolenv.native.tables import Budget, Frame, Recipe, Table
 
 
@@ -87,222 +83,6 @@ def inferred(table: Table, pandas2: bool) -> Step:
     series = tuple(series for _, series in pairs)
     same = all(new is old for new, old in zip(series, frame.series, strict=True))
     return Step(frame if same else Frame(series, frame.size), tuple(name for name, _ in pairs))
-
-
-# --- filter ----------------------------------------------------------------------------------------------------------
-
-_COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "equal_to": operator.eq,
-    "not_equal_to": operator.ne,
-    "greater_than": operator.gt,
-    "less_than": operator.lt,
-    "greater_than_equal_to": operator.ge,
-    "less_than_equal_to": operator.le,
-}
-
-
-def filtered(table: Table, key: str, condition: str, value: Json, pandas2: bool) -> Derived:
-    """Rows whose cell meets a condition; the rules of coercion and of NULL are those of contract 1.6."""
-    if table.count == 0:
-        raise ToolError("the table is empty and the release fails on filtering an empty table (S15): nothing to filter")
-    position = table.position(key)
-    notes: list[str] = []
-    first = table.frame().series[position].first(1)[0]
-    if isinstance(first, str) and type(value) is int:
-        value = str(value)
-    step = inferred(table, pandas2)
-    dtype = step.dtypes[position]
-    series = step.frame.series[position]
-    value = _coerced(value, dtype, key, notes)
-    positions = _positions(series, dtype, condition, value, key, pandas2, notes)
-    if type(value) is int and dtype in ("str", "object") and null(first):
-        notes.append(
-            f"the first cell of {key} is NULL, so the number {value} is not compared as text; "
-            "with text in the first row the same filter gives another result (S16)"
-        )
-    frame = step.frame.selected(positions)
-    return Derived(table.names, step.dtypes, len(positions), (table,), frame, notes=tuple(notes))
-
-
-def _coerced(value: Json, dtype: str, key: str, notes: list[str]) -> Json:
-    """Text becomes a number for a number column; a fraction is cut off for an integer column (S7)."""
-    try:
-        if isinstance(value, str) and dtype == "float64":
-            return float(value)
-        if isinstance(value, str) and dtype == "int64":
-            return int(value)
-        if isinstance(value, float) and dtype == "int64":
-            whole = int(value)
-            if whole != value:
-                notes.append(f"{value!r} is cut to {whole} because {key} holds integers (S7)")
-            return whole
-    except (ValueError, OverflowError) as error:
-        raise ToolError(f"{value!r} cannot be compared with {key}, which holds {dtype} numbers: {error}") from error
-    return value
-
-
-def _positions(
-    series: Series, dtype: str, condition: str, value: Any, key: str, pandas2: bool, notes: list[str]
-) -> Rows[int]:
-    if condition == "contains":
-        return _containing(series, dtype, value, key, notes)
-    if condition == "like":
-        return _alike(series, dtype, value, key, notes)
-    nulls = series.column.nulls
-    if value is None:
-        if condition == "equal_to":
-            return _mapped(series, lambda cells: map(null, cells)) if nulls else array("I")
-        if condition == "not_equal_to":
-            return array("I", _known_rows(series, series.cells()) if nulls else range(series.size))
-        return array("I")
-    if dtype == "float64" and isinstance(value, int):
-        try:
-            value = float(value)
-        except OverflowError as error:
-            raise ToolError(f"{value} is too large to be compared with {key}, which holds floats") from error
-    if isinstance(value, float) and value != value:
-        return array("I", range(series.size) if condition == "not_equal_to" else [])
-    compare = _COMPARISONS[condition]
-    try:
-        if condition in ("equal_to", "not_equal_to"):
-            return _mapped(series, lambda cells: map(compare, cells, repeat(value)))
-        if series.column.kind in ("int", "float") or not series.column.nulls:
-            return _mapped(series, lambda cells: map(compare, cells, repeat(value)))
-        if series.column.kind == "text":
-            return _mapped(series, lambda cells: [cell is not NULL_TEXT and compare(cell, value) for cell in cells])
-        return _mapped(series, lambda cells: [not null(cell) and compare(cell, value) for cell in cells])
-    except TypeError as error:
-        raise ToolError(f"{value!r} cannot be ordered against the cells of {key}: {error}") from error
-
-
-def _mapped(series: Series, test: Callable[[list[Any]], Iterable[Any]]) -> Rows[int]:
-    """Rows whose cell passes a test of its own; each stored cell is tested once where a join repeats it.
-
-    Raises what the test raises; a column of objects is tested on the table's own cells alone.
-    """
-    column, base = series.column, series.base
-    size = series.size
-    if base is not None and column.kind != "object" and len(column.values) <= size:
-        passed = list(test(column.values))
-        return array("I", compress(range(size), map(passed.__getitem__, series.places())))
-    return array("I", compress(range(size), test(series.cells())))
-
-
-def _known_rows(series: Series, cells: list[Any]) -> list[int]:
-    """Rows whose cell is not NULL."""
-    kind = series.column.kind
-    if kind == "text":
-        return [row for row, cell in enumerate(cells) if cell is not NULL_TEXT]
-    if kind == "float":
-        return [row for row, cell in enumerate(cells) if cell == cell]
-    return [row for row, cell in enumerate(cells) if not null(cell)]
-
-
-def _containing(series: Series, dtype: str, value: Any, key: str, notes: list[str]) -> Rows[int]:
-    if dtype not in ("str", "object") or any(isinstance(cell, bytes) for cell in series.iterate()):
-        raise ToolError(f"contains needs a text column; {key} holds {dtype} cells")
-    if not isinstance(value, str):
-        raise ToolError(f"contains needs a text to look for in {key}, not {value!r}")
-    if has_wildcards(value):
-        notes.append(f"contains reads {value!r} as a regular expression, not as plain text (S12)")
-    elif dtype == "str" and (rows := _rows_holding(series, value)) is not None:
-        return rows
-    cells = series.cells()
-    texts = {cell for cell in cells if type(cell) is str}
-    found = _matching(texts, lambda: contains(value, texts, arrow=dtype == "str"))
-    return array("I", [row for row, cell in enumerate(cells) if type(cell) is str and cell in found])
-
-
-def _rows_holding(series: Series, wanted: str) -> Rows[int] | None:
-    """``rows_holding``, on the stored cells where a join repeats them."""
-    values, size = series.column.values, series.size
-    if series.base is None or len(values) > size:
-        return rows_holding(series.cells(), wanted)
-    found = rows_holding(values, wanted)
-    if found is None:
-        return None
-    flags = bytearray(len(values))
-    for place in found:
-        flags[place] = 1
-    return array("I", compress(range(size), map(flags.__getitem__, series.places())))
-
-
-def _alike(series: Series, dtype: str, value: Any, key: str, notes: list[str]) -> Rows[int]:
-    if not isinstance(value, str):
-        raise ToolError(f"like needs a pattern of text for {key}, which holds {dtype} cells, not {value!r}")
-    cells = series.cells()
-    texts = {cell for cell in cells if type(cell) is str}
-    odd = next((cell for cell in cells if type(cell) is not str and not (isinstance(cell, float) and cell != cell)), "")
-    if odd != "" or any(cell is None for cell in cells):
-        raise ToolError(f"like needs text in every row of {key}; it also holds {type(odd).__name__} cells")
-    found = _matching(texts, lambda: like(value))
-    if like_differs(value, texts) and _matching(texts, lambda: like(value, sql=True)) != found:
-        notes.append(
-            "like is case-sensitive here, '.' stands for any character and nothing crosses a line break; "
-            "SQL's LIKE gives other rows for this pattern (S12)"
-        )
-    return array("I", [row for row, cell in enumerate(cells) if type(cell) is str and cell in found])
-
-
-def _matching(texts: set[str], make: Callable[[], Matcher]) -> set[str]:
-    try:
-        matches = make()
-        return {text for text in texts if matches(text)}
-    except PatternError as error:
-        raise ToolError(str(error)) from error
-
-
-# --- sort ------------------------------------------------------------------------------------------------------------
-
-
-def sorted_by(table: Table, key: str, ascending: bool, pandas2: bool) -> Derived:
-    """Rows in the order of a column: stable both ways, NULL last both ways, text by code point."""
-    if table.count == 0:
-        raise ToolError("the table is empty: there is nothing to sort")
-    step = inferred(table, pandas2)
-    series = step.frame.series[table.position(key)]
-    try:
-        cells = series.cells()
-        positions = _order(cells, ascending, _known_rows(series, cells) if series.column.nulls else None)
-    except TypeError as error:
-        raise ToolError(f"the cells of {key} cannot be put in one order: {error}") from error
-    return Derived(table.names, step.dtypes, table.count, (table,), step.frame.taken(positions))
-
-
-def sorted_by_ranking(table: Table, ranking: Sequence[Any], ascending: bool, pandas2: bool) -> Derived:
-    if not ranking:
-        raise ToolError("ranking_array is empty: it must hold one number for each row")
-    if len(ranking) != table.count:
-        raise ToolError(f"ranking_array holds {len(ranking)} numbers for {table.count} rows: it must hold one for each")
-    step = inferred(table, pandas2)
-    numbers = [math.nan if number is None else number for number in ranking]
-    known = [row for row, number in enumerate(numbers) if number == number]
-    frame = step.frame.taken(_order(numbers, ascending, known))
-    return Derived(table.names, step.dtypes, table.count, (table,), frame)
-
-
-def _order(cells: list[Any], ascending: bool, known: list[int] | None) -> Rows[int]:
-    """Row numbers in order; ``known`` are the rows that are not NULL, None where all are."""
-    rows: Sequence[int] = range(len(cells)) if known is None else known
-    if len(set(cells[:: len(cells) // 256 + 1])) < 64:
-        ordered = _grouped_order(cells, rows, ascending)
-    else:
-        ordered = sorted(rows, key=cells.__getitem__, reverse=not ascending)
-    if len(ordered) < len(cells):
-        ordered += sorted(set(range(len(cells))).difference(ordered))
-    return array("I", ordered)
-
-
-def _grouped_order(cells: list[Any], rows: Sequence[int], ascending: bool) -> list[int]:
-    """A stable order by way of the distinct cells: faster than comparing rows where these are few."""
-    groups: dict[Any, list[int]] = {}
-    for row in rows:
-        group = groups.get(cells[row])
-        if group is None:
-            groups[cells[row]] = [row]
-        else:
-            group.append(row)
-    return list(chain.from_iterable(map(groups.__getitem__, sorted(groups, reverse=not ascending))))
 
 
 # --- retrieve, transform, concatenate --------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ import importlib
 import re
 import time
 import warnings
-from array import array
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Final
@@ -26,6 +25,7 @@ Matcher = Callable[[str], bool]
 
 _PLAIN = re.compile(r"[^.^$*+?{}\[\]\\|()]*")
 _END_ANCHOR = re.compile(r"(?<!\\)((?:\\\\)*)\\Z")
+_CLASS_ESCAPE = re.compile(r"\\[A-Za-z0-9]|\\\Z")
 _UNICODE_ESCAPE = re.compile(r"(?<!\\)(?:\\\\)*\\(?:[uU]|N\{)")
 
 
@@ -66,23 +66,20 @@ def like(pattern: str, *, sql: bool = False) -> Matcher:
     return _re2_full("".join(_like_parts(pattern)) + r"\n?", case_sensitive=True)
 
 
-def rows_holding(cells: list[Any], wanted: str) -> array[int] | None:
+def places_holding(cells: list[Any], wanted: str) -> list[int] | None:
     """Positions of the cells that hold a plain text, case ignored; None where a slower way must answer.
 
     All cells are searched as one text, which finds rare matches far faster than cell by cell.
     """
     if not wanted or not wanted.isascii() or "\n" in wanted:
         return None
-    try:
-        whole = "\n".join(cells)
-    except TypeError:
-        whole = "\n".join([cell if type(cell) is str else "" for cell in cells])
-    if not whole.isascii() or whole.count("\n") != len(cells) - 1:
+    whole = _lines(cells)
+    if whole is None or not whole.isascii():
         return None
     whole, wanted = whole.lower(), wanted.lower()
     if whole.count(wanted) * 4 > len(cells):
-        return array("I", [row for row, text in enumerate(whole.split("\n")) if wanted in text])
-    found = array("I")
+        return [row for row, text in enumerate(whole.split("\n")) if wanted in text]
+    found: list[int] = []
     row, start, place = 0, 0, whole.find(wanted)
     while place >= 0:
         row += whole.count("\n", start, place)
@@ -90,6 +87,43 @@ def rows_holding(cells: list[Any], wanted: str) -> array[int] | None:
         start = whole.find("\n", place)
         place = whole.find(wanted, start) if start >= 0 else -1
     return found
+
+
+def places_matching(cells: list[Any], pattern: str) -> list[int] | None:
+    """Positions of the cells that hold a match of a regular expression, case ignored; None where ``contains`` must say.
+
+    All cells are searched as the lines of one text: RE2 never matches across lines here, so each line is on its own.
+    """
+    if "(?" in pattern or _CLASS_ESCAPE.search(pattern) or not pattern.isascii() or len(pattern) > LONGEST_PATTERN:
+        return None
+    whole = _lines(cells)
+    if whole is None:
+        return None
+    search = _re2(b"(?m)" + pattern.encode("ascii"), False, lines=True)
+    if search is None:
+        return None
+    text = whole.encode("utf-8")
+    found: list[int] = []
+    row, start = 0, 0
+    while (match := search.search(text, start)) is not None:
+        place = match.start()
+        row += text.count(b"\n", start, place)
+        if type(cells[row]) is str:
+            found.append(row)
+        start = text.find(b"\n", place) + 1
+        row += 1
+        if start == 0:
+            break
+    return found
+
+
+def _lines(cells: list[Any]) -> str | None:
+    """All cells as lines of one text, NULL as an empty one; None where a cell has lines of its own."""
+    try:
+        whole = "\n".join(cells)
+    except TypeError:
+        whole = "\n".join([cell if type(cell) is str else "" for cell in cells])
+    return whole if whole.count("\n") == len(cells) - 1 else None
 
 
 def like_differs(pattern: str, texts: Iterable[str]) -> bool:
@@ -147,15 +181,21 @@ def _engine() -> Any:
 
 
 @lru_cache(maxsize=256)
-def _re2(pattern: bytes, case_sensitive: bool) -> Any:
-    """A compiled pattern over UTF-8 bytes, since no offset in characters is ever needed."""
+def _re2(pattern: bytes, case_sensitive: bool, lines: bool = False) -> Any:
+    """A compiled pattern over UTF-8 bytes, since no offset in characters is ever needed.
+
+    With ``lines`` no match holds a line break, and what does not compile gives None.
+    """
     engine = _engine()
     options = engine.Options()
     options.log_errors = False
     options.case_sensitive = case_sensitive
+    options.never_nl = lines
     try:
         return engine.compile(pattern, options)
     except engine.error as error:
+        if lines:
+            return None
         detail = error.args[0] if error.args else ""
         text = detail.decode("utf-8", "replace") if isinstance(detail, bytes) else str(detail)
         raise PatternError(f"{pattern.decode()!r} is not a regular expression: {text}") from error

@@ -17,9 +17,11 @@ from typing import Any, Protocol, TypeVar
 from toolenv.model import ErrorKind, Json, ToolResult, ToolSpec, Universe
 from toolenv.native import operations
 from toolenv.native.aggregates import aggregated
+from toolenv.native.filters import filtered
 from toolenv.native.loading import Loaded, TableCache
 from toolenv.native.operations import Derived, ToolError, made_by
 from toolenv.native.queries import UniverseError
+from toolenv.native.sorting import sorted_by, sorted_by_ranking
 from toolenv.native.tables import HandleView, Table, printed_types
 from toolenv.native.tools import Tool, argument, tools_of
 from toolenv.schema import refusal
@@ -234,15 +236,15 @@ class NativeSession:
         if tool.operation == "filter":
             condition = argument(arguments, tool, "condition")
             value = arguments["value"]
-            return lambda: operations.filtered(table, key, condition, value, pandas2)
+            return lambda: filtered(table, key, condition, value, pandas2)
         if tool.operation == "sort":
             ascending = bool(argument(arguments, tool, "ascending", False))
             ranking = self._list(arguments.get("ranking_array"))
             if ranking is not None:
-                return lambda: operations.sorted_by_ranking(table, ranking, ascending, pandas2)
+                return lambda: sorted_by_ranking(table, ranking, ascending, pandas2)
             if not key:
                 raise ToolError("sorting needs a key_name or a ranking_array")
-            return lambda: operations.sorted_by(table, key, ascending, pandas2)
+            return lambda: sorted_by(table, key, ascending, pandas2)
         if tool.operation == "retrieve":
             keys = [key] if isinstance(key, str) else list(key)
             distinct = bool(arguments.get("distinct")) and isinstance(key, str)
