@@ -25,7 +25,7 @@ from toolenv.dataset.indexing import RecordCounts, index_by_uuid
 from toolenv.dataset.layout import capability_folders, domain_files, is_domain_name
 from toolenv.dataset.record_file import RecordFile, Span
 from toolenv.dataset.records import instance_from
-from toolenv.dataset.universes import UniverseFile, style_of_calls, universe_from
+from toolenv.dataset.universes import ListedUniverses, UniverseFile, style_of_calls, universe_from
 from toolenv.domains import confusable_with
 from toolenv.errors import DataError
 from toolenv.model import CAPABILITY_DIRS, Instance, Json, Universe, Value
@@ -69,7 +69,7 @@ class Dataset:
         self._by_uuid: dict[str, list[InstanceRef]] = {}
         self._counts: dict[tuple[int, str], RecordCounts] = {}
         self._files: list[Path] = []
-        self._universes: dict[str, dict[str, Universe]] = {}
+        self._universes: dict[str, Mapping[str, Universe]] = {}
 
     @classmethod
     def open(cls, path: Path | str, split: str = "test") -> Dataset:
@@ -191,20 +191,16 @@ class Dataset:
             found = self._universes[domain] = self._read_universes(domain)
         return found
 
-    def _read_universes(self, domain: str) -> dict[str, Universe]:
-        found: dict[str, Universe] = {}
-        for file in self._universe_files:
-            for uuid in file.ids(domain):
-                if uuid in found:
-                    continue
-                try:
-                    universe = file.get(uuid)
-                except DataError as error:
-                    self._say(str(error))
-                    continue
-                if universe is not None:
-                    found[uuid] = universe
-        return found or self._universes_of_truths(domain)
+    def _read_universes(self, domain: str) -> Mapping[str, Universe]:
+        ids = dict.fromkeys(uuid for file in self._universe_files for uuid in file.ids(domain))
+        return ListedUniverses(tuple(ids), self._usable_universe) if ids else self._universes_of_truths(domain)
+
+    def _usable_universe(self, uuid: str) -> Universe | None:
+        try:
+            return self.universe(uuid)
+        except DataError as error:
+            self._say(str(error))
+            return None
 
     def _universes_of_truths(self, domain: str) -> dict[str, Universe]:
         """The universes that the ground truths of a domain open themselves, for a dataset without a mapping."""

@@ -8,7 +8,7 @@ whole.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -192,6 +192,33 @@ def style_of_calls(calls: Iterator[ToolCall]) -> ToolStyle:
         if call.name in ("filter_data", "aggregate_data", "retrieve_data", "sort_data", "transform_data"):
             return "slot"
     return "slot"
+
+
+class ListedUniverses(Mapping[str, Universe]):
+    """The universes of some ids, each parsed when it is asked for and none kept; ids that are unusable are left out.
+
+    Whether it is empty is told by the ids alone, so that a mapping of thousands need not be parsed for it.
+    """
+
+    def __init__(self, ids: Sequence[str], usable: Callable[[str], Universe | None]) -> None:
+        self._ids = ids
+        self._listed = frozenset(ids)
+        self._usable = usable
+
+    def __getitem__(self, uuid: str) -> Universe:
+        universe = self._usable(uuid) if uuid in self._listed else None
+        if universe is None:
+            raise KeyError(uuid)
+        return universe
+
+    def __iter__(self) -> Iterator[str]:
+        return (uuid for uuid in self._ids if self._usable(uuid) is not None)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __bool__(self) -> bool:
+        return bool(self._ids)
 
 
 def _loader() -> Any:
