@@ -151,15 +151,28 @@ def _question(names: ArgumentNames | None) -> str:
 
 def _same(left: Json, right: Json) -> bool:
     """Exact equality after coercion: case counts, 100 and 100.0 are one number, a boolean is no number."""
-    if isinstance(left, bool) or isinstance(right, bool):
-        return left is right
-    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
-        return len(left) == len(right) and all(_same(a, b) for a, b in zip(left, right, strict=True))
-    if isinstance(left, Mapping) and isinstance(right, Mapping):
-        return left.keys() == right.keys() and all(_same(left[name], right[name]) for name in left)
-    if isinstance(left, int | float) and isinstance(right, int | float):
-        return left == right
-    return type(left) is type(right) and bool(left == right)
+    pairs: list[tuple[Json, Json]] = [(left, right)]
+    while pairs:
+        one, other = pairs.pop()
+        if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+            if len(one) != len(other):
+                return False
+            pairs.extend(zip(one, other, strict=True))
+        elif isinstance(one, Mapping) and isinstance(other, Mapping):
+            if one.keys() != other.keys():
+                return False
+            pairs.extend((one[name], other[name]) for name in one)
+        elif not _same_scalar(one, other):
+            return False
+    return True
+
+
+def _same_scalar(one: Json, other: Json) -> bool:
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, int | float) and isinstance(other, int | float):
+        return one == other
+    return type(one) is type(other) and bool(one == other)
 
 
 def _same_argument(

@@ -249,3 +249,15 @@ def test_records_of_another_shape_are_wrong_and_the_rest_is_scored(world):
         "u4": False,
     }
     assert all(verdict.status == "scored" for verdict in verdicts.values())
+
+
+def test_arguments_nested_beyond_all_measure_are_compared(world):
+    deep: Any = 1
+    for _ in range(200):
+        deep = [deep]
+    world.tool("count_above", height="array")
+    world.answered("count_above", {"height": [1]}, {"count": 3})
+    world.instance("u1", [3], [("count_above", {"height": [1]})], capability=2)
+    world.predict("u1", "4", [("count_above", {"height": [1]}), ("other", {"height": deep})], capability=2)
+    verdict = world.verdict()
+    assert (verdict.failed_stage, verdict.sieve) == ("final_response", "answer")
