@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import os
 import sys
 import tempfile
 from collections import Counter
@@ -33,7 +31,7 @@ def dataset(root: Path, golden: Path, databases: Path, domains: set[str]) -> Pat
     for domain in domains:
         (root / "databases" / domain).mkdir(parents=True)
         target = root / "databases" / domain / f"{domain}.sqlite"
-        os.symlink((databases / domain / f"{domain}.sqlite").resolve(), target)
+        target.symlink_to((databases / domain / f"{domain}.sqlite").resolve())
     return root
 
 

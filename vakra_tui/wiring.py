@@ -129,7 +129,11 @@ class Wiring:
             from toolenv.recorded import RecordedEnvironment
 
             return RecordedEnvironment(Path(argument))
-        raise DataError(f"--env {text!r} is not known; use native or recorded:DIR")
+        if kind == "config" and argument:
+            from toolenv.remote import RemoteEnvironment
+
+            return RemoteEnvironment(Path(argument), self.dataset)
+        raise DataError(f"--env {text!r} is not known; use native, recorded:DIR or config:FILE")
 
     def _recording(self, environment: ToolEnvironment) -> ToolEnvironment:
         if self.options.record is None:

@@ -43,7 +43,7 @@ def add_environment(parser: argparse.ArgumentParser) -> None:
         "--env",
         action="append",
         metavar="ENV",
-        help="where tools run, in order of preference (repeatable): native (default) or recorded:DIR",
+        help="where tools run, in order of preference (repeatable): native (default), recorded:DIR or config:FILE",
     )
 
 
