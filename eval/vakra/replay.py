@@ -13,6 +13,7 @@ from eval.vakra.records import TurnRecord
 from toolenv.environment import TableView, ToolSession
 from toolenv.errors import EnvironmentFailure, NotRecorded
 from toolenv.model import Json, ToolCall, ToolResult, ToolSpec, Value
+from toolenv.schema import refusal
 
 
 class ReplayedCall(Value, frozen=True):
@@ -64,6 +65,8 @@ class Replayer:
         self._session = session
         self._capability = capability
         self._specs = {spec.name: spec for spec in listed}
+        self._offered: Mapping[str, ToolSpec] | None = self._specs
+        session.on_tools_changed(self._forget_offered)
 
     async def side(self, turns: Sequence[TurnRecord], *, is_truth: bool) -> Replayed:
         """Execute the turns that have calls, in order. A failing environment ends this side only where it can."""
@@ -86,9 +89,24 @@ class Replayer:
         if call.name == "get_data" and self._capability != 1 and spec is None:
             result = ToolResult(text="Unknown tool: get_data", is_error=True, failed=True, error_kind="unknown_tool")
             return ReplayedCall(call=call, arguments=arguments, result=result)
-        result = await self._session.call(call.name, arguments)
+        result = await self._refused(call.name, arguments) or await self._session.call(call.name, arguments)
         table = await self._session.table(result.handle) if result.handle is not None else None
         return ReplayedCall(call=call, arguments=arguments, result=result, table=table)
+
+    async def _refused(self, name: str, arguments: Mapping[str, Json]) -> ToolResult | None:
+        """The refusal of arguments that the published schema forbids, whatever the session would accept (S13)."""
+        if self._capability != 1:
+            return None
+        if self._offered is None:
+            self._offered = {spec.name: spec for spec in await self._session.list_tools()}
+        spec = self._offered.get(name)
+        text = refusal(spec, arguments) if spec is not None else None
+        if text is None:
+            return None
+        return ToolResult(text=text, is_error=True, failed=True, error_kind="refused_arguments")
+
+    def _forget_offered(self) -> None:
+        self._offered = None
 
 
 def is_retriever(name: str) -> bool:

@@ -112,6 +112,15 @@ async def test_e7_two_errors_are_equal(world: World) -> None:
     assert (right.status, right.reason) == ("unscored", "ground truth failed")
 
 
+async def test_a_handle_where_a_list_is_due_is_refused_as_by_the_release(world: World) -> None:
+    names = call("retrieve_data", data_label="retrieved_data_1", key_name="team")
+    distinct = call("select_unique_values", unique_array="retrieved_data_2")
+    truth = record(FIRST, turn(["2"], [names, call("select_unique_values", unique_array=["red", "blue"])]))
+    released, right = await both(world, truth, record(FIRST, turn("2", [names, distinct])))
+    assert not exact(released)
+    assert right.stages[1].outcome == "pass"
+
+
 @pytest.mark.parametrize(("own_calls", "passes"), [(19, True), (20, False)])
 async def test_e8_the_window_of_twenty(world: World, own_calls: int, passes: bool) -> None:
     released, right = await both(
