@@ -15,6 +15,7 @@ from sessions.store.engine import Transactions, file_of, make_engine, read_url, 
 from sessions.store.errors import StoreReadOnly
 from sessions.store.files import inspect
 from sessions.store.migrations import bring_up, stored_format
+from sessions.store.spill import Spill
 from toolenv.errors import StoreError
 
 T = TypeVar("T")
@@ -29,6 +30,7 @@ class BaseStore:
 
     def __init__(self, transactions: Transactions, *, read_only: bool) -> None:
         self._transactions = transactions
+        self._spill = Spill(transactions.name, transactions.path)
         self.read_only = read_only
 
     @classmethod

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,6 +16,7 @@ from sessions.store.base import BaseStore
 from sessions.store.errors import StoreUnwritable
 from sessions.store.records import ExecutedRecord
 from sessions.trajectory import Step
+from toolenv.errors import StoreError
 from toolenv.model import Json
 
 RESULTS_AT_ONCE = 500
@@ -46,23 +48,20 @@ class BatchStore(BaseStore):
 
         A write that the store refuses (busy, full, read-only) is kept in a file beside it (``take_in``).
         """
-        now = time.time()
         scope = codec.clean(scope)
         clean = [(codec.clean(item), codec.redacted_bytes(body)) for item, body in rows]
 
         def put(connection: Connection) -> None:
-            writing.put(
-                connection,
-                schema.RESULT,
-                [{"scope": scope, "item": item, "body": body, "created_at": now} for item, body in clean],
-                replace=("body", "created_at"),
-            )
+            writing.put_results(connection, scope, clean)
             for record in executed:
                 writing.put_executed(connection, record)
 
-        refused = {"write": "results", "scope": scope, "rows": [[item, body.decode("latin-1")] for item, body in clean]}
-        with self._kept(refused):
-            self.write(put)
+        def refused() -> list[Json]:
+            return [
+                {"write": "results", "scope": scope, "rows": [[item, body.decode("latin-1")] for item, body in clean]}
+            ]
+
+        self._or_keep(lambda: self.write(put), refused)
 
     def forget_results(self, scope: str) -> None:
         statement = delete(schema.RESULT).where(schema.RESULT.c.scope == codec.clean(scope))
@@ -75,10 +74,11 @@ class BatchStore(BaseStore):
         return bytes(found) if found is not None else None
 
     def put_ruling(self, key: str, payload: bytes) -> None:
-        body = codec.redacted_bytes(payload)
-        row = {"key": codec.clean(key), "body": body, "created_at": time.time()}
-        with self._kept({"write": "ruling", "key": key, "body": body.decode("latin-1")}):
-            self.write(lambda connection: writing.put(connection, schema.RULING, [row], replace=("body", "created_at")))
+        key, body = codec.clean(key), codec.redacted_bytes(payload)
+        self._or_keep(
+            lambda: self.write(lambda connection: writing.put_ruling(connection, key, body)),
+            lambda: [{"write": "ruling", "key": key, "body": body.decode("latin-1")}],
+        )
 
     def human_rulings(self, dataset: str, run: str) -> dict[tuple[str, str], Json]:
         """What a person ruled: (uuid, gate) -> ruling."""
@@ -106,29 +106,47 @@ class BatchStore(BaseStore):
 
         self.write(put)
 
-    def _kept(self, refused: Mapping[str, Json], steps: Sequence[Step] = ()) -> Kept:
-        return Kept(self.path, refused, steps, inert=self.read_only)
+    def _or_keep(self, write: Callable[[], None], records: Callable[[], Sequence[Json]]) -> None:
+        """Write, or keep what the store refuses in a file and say so in the error.
 
-
-class Kept:
-    """Keeps a write that the store refused in a file, and says so in the error.
-
-    ``inert``: a store that was opened for reading only; everybody knew that it keeps nothing.
-    """
-
-    def __init__(self, path: Path | None, refused: Mapping[str, Json], steps: Sequence[Step], *, inert: bool) -> None:
-        self.inert = inert
-        self.path = path
-        self.refused = refused
-        self.steps = steps
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if self.inert or not isinstance(error, StoreUnwritable):
-            return
-        record = {**self.refused, "steps": msgspec.to_builtins(self.steps)} if self.steps else dict(self.refused)
-        file = spill.spill(self.path, record)
-        if file is not None:
+        What was kept before is taken back in as soon as a write succeeds.
+        """
+        try:
+            write()
+        except StoreUnwritable as error:
+            file = self._spill.keep(records()) if not self.read_only else None
+            if file is None:
+                raise
             raise type(error)(f"{error} What could not be saved is kept in {file}.") from error
+        for file in self._spill.fresh():
+            with contextlib.suppress(StoreError, OSError):
+                self.take_in(file)
+
+    def unsaved(self) -> list[Path]:
+        """Files with writes that this store refused, of this process or of earlier ones."""
+        return self._spill.files()
+
+    def take_in(self, file: Path) -> int:
+        """Write what a file of refused writes holds, then remove it; gives how many. Doing it twice changes nothing.
+
+        Raises ``StoreError``, the file still there, where the store refuses again.
+        """
+        file = spill.claimed(file)
+        taken = 0
+        for record in spill.records(file):
+            self._redo(record)
+            taken += 1
+        file.unlink(missing_ok=True)
+        return taken
+
+    def _redo(self, record: Json) -> None:
+        if record["write"] == "append":
+            steps = msgspec.convert(record["steps"], tuple[Step, ...])
+            place = record["session"], record["branch"], record["start"]
+            self.write(lambda connection: writing.append_steps(connection, *place, steps))
+        elif record["write"] == "results":
+            rows = [(item, body.encode("latin-1")) for item, body in record["rows"]]
+            self.write(lambda connection: writing.put_results(connection, record["scope"], rows))
+        else:
+            key, body = record["key"], record["body"].encode("latin-1")
+            self.write(lambda connection: writing.put_ruling(connection, key, body))

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import msgspec
 from sqlalchemy import Connection
 
 from sessions.branches import Branch, Cursor
-from sessions.store import codec, reading, schema, spill, writing
+from sessions.store import codec, reading, schema, writing
 from sessions.store.batch import BatchStore
 from sessions.store.beside import PersonStore
 from sessions.store.records import Hit, NewSession, Page, SessionKind, SessionRef, StoredSession
 from sessions.store.search import search
 from sessions.trajectory import Step
+from toolenv.model import Json
 
 
 class Store(PersonStore, BatchStore):
@@ -60,8 +60,14 @@ class Store(PersonStore, BatchStore):
         def appended(connection: Connection) -> None:
             writing.append_steps(connection, session_id, branch, start, steps)
 
-        with self._kept({"write": "append", "session": session_id, "branch": branch, "start": start}, steps=steps):
-            self.write(appended)
+        def refused() -> list[Json]:
+            place = {"write": "append", "session": session_id, "branch": branch}
+            return [
+                {**place, "start": position, "steps": [msgspec.to_builtins(step)]}
+                for position, step in enumerate(steps, start=start)
+            ]
+
+        self._or_keep(lambda: self.write(appended), refused)
 
     def place(self, session_id: int, cursor: Cursor | None, promoted: int | None) -> None:
         """Where a person is looking, and which branch is to be exported."""
@@ -92,23 +98,3 @@ class Store(PersonStore, BatchStore):
     ) -> tuple[Hit, ...]:
         """Steps that hold all words of ``query`` (quoted: as a phrase; the last may be begun), newest first."""
         return self.read(lambda connection: search(connection, query, kind, limit, before))
-
-    def unsaved(self) -> list[Path]:
-        """Files with writes that this store refused."""
-        return spill.spilled(self.path)
-
-    def take_in(self, file: Path) -> int:
-        """Write what a file of refused writes holds, then remove it; gives how many. Doing it twice changes nothing."""
-        taken = 0
-        file = spill.claimed(file)
-        for record in spill.records(file):
-            if record["write"] == "append":
-                steps = msgspec.convert(record["steps"], tuple[Step, ...])
-                self.append(record["session"], record["branch"], record["start"], steps)
-            elif record["write"] == "results":
-                self.put_results(record["scope"], [(item, body.encode("latin-1")) for item, body in record["rows"]])
-            else:
-                self.put_ruling(record["key"], record["body"].encode("latin-1"))
-            taken += 1
-        file.unlink(missing_ok=True)
-        return taken

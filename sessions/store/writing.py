@@ -303,6 +303,22 @@ def put_executed(connection: Connection, record: ExecutedRecord) -> SessionRef:
     return session
 
 
+def put_results(connection: Connection, scope: str, rows: Sequence[tuple[str, bytes]]) -> None:
+    """Results of items; the same item replaces."""
+    now = time.time()
+    put(
+        connection,
+        schema.RESULT,
+        [{"scope": scope, "item": item, "body": body, "created_at": now} for item, body in rows],
+        replace=("body", "created_at"),
+    )
+
+
+def put_ruling(connection: Connection, key: str, body: bytes) -> None:
+    row = {"key": key, "body": body, "created_at": time.time()}
+    put(connection, schema.RULING, [row], replace=("body", "created_at"))
+
+
 def put_place(connection: Connection, session_id: int, cursor: Cursor | None, promoted: int | None) -> None:
     """Where a person is looking, and which branch is to be exported."""
     values = {

@@ -21,6 +21,7 @@ from killing import kill_often
 from sessions.store import NewSession, Store, set_aside
 from sessions.store.errors import StoreBusy, StoreFull, StoreReadOnly, StoreUnusable, StoreUnwritable
 from sessions.store.schema import FORMAT
+from sessions.store.spill import Spill
 from sessions.trajectory import Answer, Message, Step
 from toolenv.errors import StoreError
 
@@ -265,7 +266,7 @@ def test_a_long_lock_is_a_sentence_and_the_step_is_kept_for_later(tmp_path: Path
     assert str(file) in str(refused.value)
     with file.open("ab") as torn:
         torn.write(b'{"write": "append", "steps": [')
-    assert hasty.take_in(file) == 4
+    assert hasty.take_in(file) == 3
     assert store.load(key).tree.steps(0)[1] == STEP
     assert list(store.results("scope")) == [("u", b"\xff{}")] and store.ruling("k") == b"{}"
     assert hasty.unsaved() == []
@@ -463,3 +464,35 @@ def test_a_locked_store_can_be_opened_and_read(tmp_path: Path) -> None:
     begun(path)[0].close()
     with locked(path), contextlib.closing(Store.open(str(path), wait_s=0)) as store:
         assert [item.title for item in store.sessions().items] == ["mine"]
+
+
+def test_what_was_refused_is_taken_back_in_by_itself(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.sqlite"
+    store, session, key = begun(path)
+    hasty = Store.open(str(path), wait_s=0)
+    with locked(path), pytest.raises(StoreBusy):
+        hasty.append(session, 0, 1, [STEP])
+    assert len(hasty.unsaved()) == 1
+    hasty.put_ruling("k", b"{}")
+    assert hasty.unsaved() == []
+    assert store.load(key).tree.steps(0)[1] == STEP
+    hasty.close()
+    store.close()
+
+
+def test_where_the_stores_folder_has_no_room_the_users_own_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    one, two = (tmp_path / name / "sessions.sqlite" for name in ("one", "two"))
+    spills = [Spill(str(path), path) for path in (one, two)]
+    one.parent.mkdir()
+    for spill in spills:
+        # A folder in the place of the file that would stand beside the store.
+        blocked = next(spill.folders()) / f"{spill._stem}-{os.getpid()}.jsonl"
+        blocked.mkdir(parents=True)
+        kept = spill.keep([{"write": "ruling", "key": spill._stem, "body": ""}])
+        assert kept is not None and kept.parent == tmp_path / "state" / "vakra-tui" / "unsaved"
+        blocked.rmdir()
+    assert [len(spill.files()) for spill in spills] == [1, 1]
+    assert spills[0].files() != spills[1].files()
