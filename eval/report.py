@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import tempfile
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import IO, Any
 import msgspec
 
 from eval.model import Ruling, StageResult, Verdict
-from eval.scored import GATES, Scored, decode, encoded
+from eval.scored import GATES, Scored, encoded
 from eval.scores import Tally
 from toolenv.errors import DataError
 from toolenv.model import Value
@@ -125,45 +124,6 @@ def _score_notes(tally: Tally) -> list[str]:
     for reason, count in sorted(tally.unscored.items()):
         notes.append(f"{count} unscored and not counted: {reason}")
     return notes
-
-
-class Spool:
-    """Lines of one report on disk, written in any order and read back by position. Not safe across threads."""
-
-    def __init__(self, size: int, folder: Path | None = None) -> None:
-        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder, prefix=".vakra-tui-")  # noqa: SIM115
-        # Two numbers a line: a dict of offsets would be most of the memory of a long batch.
-        self._offsets = array("q", [-1]) * size
-        self._lengths = array("q", [0]) * size
-        self._end = 0
-
-    def put(self, position: int, payload: bytes) -> None:
-        """Keep an encoded line."""
-        self._file.seek(self._end)
-        self._file.write(payload)
-        self._offsets[position] = self._end
-        self._lengths[position] = len(payload)
-        self._end += len(payload)
-
-    def get(self, position: int) -> Scored | None:
-        """The line at a position, None where there is none yet."""
-        if self._offsets[position] < 0:
-            return None
-        self._file.seek(self._offsets[position])
-        return decode(self._file.read(self._lengths[position]))
-
-    def __len__(self) -> int:
-        return len(self._offsets)
-
-    def __iter__(self) -> Iterator[Scored]:
-        """All lines that are there, in report order."""
-        for position in range(len(self)):
-            scored = self.get(position)
-            if scored is not None:
-                yield scored
-
-    def close(self) -> None:
-        self._file.close()
 
 
 def write(stream: IO[bytes], report_head: Mapping[str, Any], lines: Iterable[Scored]) -> None:

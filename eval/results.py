@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 
 from eval.profile import Item, Unit
-from eval.report import Spool
 from eval.resume import ResultStore
 from eval.scored import Scored, decode, encode
 from eval.scores import Tally
+from eval.spool import KeyedSpool, Spool
 from sessions.redaction import redact_bytes
 
 FLUSH_LINES = 64
@@ -21,7 +21,6 @@ FLUSH_SECONDS = 0.25
 
 RETRIED = ("environment", "judge")
 """Reasons of unscored lines that another attempt may mend; such lines are not kept for ``--resume``."""
-
 
 NOTES_KEY = "#notes"
 """Under this key a scope keeps what the judge said about the whole; no line has such a key."""
@@ -44,7 +43,7 @@ class Results:
         self._scope = scope
         self._unsaved: list[tuple[str, bytes]] = []
         self._saved_at = time.monotonic()
-        self._kept: dict[str, bytes] = {}
+        self._kept = KeyedSpool(spool)
         self._notes: set[str] = set()
 
     @property
@@ -54,21 +53,26 @@ class Results:
 
     def load(self) -> None:
         """Take up the lines that an earlier batch of the same scope finished."""
-        if self._store is not None:
-            self._kept = dict(self._store.results(self._scope))
-            self._notes.update(msgspec.json.decode(self._kept.pop(NOTES_KEY, b"[]"), type=list[str]))
+        if self._store is None:
+            return
+        for key, payload in self._store.results(self._scope):
+            if key == NOTES_KEY:
+                self._notes.update(msgspec.json.decode(payload, type=list[str]))
+            else:
+                self._kept.put(key, payload)
 
     def resumed(self, unit: Unit, keys: Sequence[str]) -> bool:
         """Whether all lines of a unit are there already; if so they are taken over."""
-        if not self._kept or not all(key in self._kept for key in keys):
+        if not all(key in self._kept for key in keys):
             return False
+        payloads = [self._kept.pop(key) for key in keys]
         try:
-            lines = [decode(self._kept[key]) for key in keys]
+            lines = [decode(payload) for payload in payloads]
         except msgspec.DecodeError:
             # Written by another version of this program: evaluated anew, and replaced.
             return False
-        for item, key, scored in zip(unit.items, keys, lines, strict=True):
-            self._take(item, scored, self._kept.pop(key))
+        for item, scored, payload in zip(unit.items, lines, payloads, strict=True):
+            self._take(item, scored, payload)
         return True
 
     def accept(self, unit: Unit, keys: Sequence[str], lines: Sequence[Scored], notes: Sequence[str] = ()) -> None:
@@ -99,3 +103,4 @@ class Results:
 
     def close(self) -> None:
         self.spool.close()
+        self._kept.close()

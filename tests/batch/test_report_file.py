@@ -17,7 +17,6 @@ from eval.report import (
     EnvironmentInfo,
     JudgeInfo,
     ReportInfo,
-    Spool,
     head,
     named_for_run,
     read,
@@ -27,6 +26,7 @@ from eval.report import (
 )
 from eval.scored import Scored, decode, encode
 from eval.scores import tally
+from eval.spool import Spool
 from toolenv.errors import DataError
 
 INFO = ReportInfo(
