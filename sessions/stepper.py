@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Literal
+from typing import Literal, ParamSpec, TypeVar
 
 from sessions.breakpoints import Breakpoint, Pause, hit_after, hit_before
 from sessions.calling import call_in_time, failure_kind, no_answer, refused
@@ -23,6 +23,9 @@ from sessions.trajectory import Actor, CallTool, Check, Decision, ExecutedTrajec
 from toolenv.environment import TableView, ToolSession
 from toolenv.errors import EnvironmentFailure, StoreError
 from toolenv.model import Json, ToolCall, ToolResult, ToolSpec
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 OnFailure = Literal["raise", "record"]
 """What a call without an answer becomes: an error for the caller, or a step that says so."""
@@ -45,7 +48,7 @@ class Stepper:
 
     ``blocking`` names checks whose violation makes ``advance`` stop once before the call; none by default.
     ``after_step`` is awaited once a step is kept and before it is shown.
-    ``offload`` makes the checks in a worker thread, for a caller whose event loop must stay responsive.
+    ``offload`` makes checks and looks for breakpoints in a worker thread: the event loop of a screen must not wait.
     """
 
     def __init__(
@@ -169,19 +172,18 @@ class Stepper:
             proposal = await self.propose()
             assert proposal is not None
             if proposal is not self._passed:
-                reason = proposal.blocked_by(self.blocking) or hit_before(
-                    self.breakpoints,
-                    self.trajectory,
-                    proposal.as_step(opening=self._opens(proposal)),
-                    self.reference,
-                    await self.tools(),
+                upcoming = proposal.as_step(opening=self._opens(proposal))
+                reason = proposal.blocked_by(self.blocking) or await self._worked_out(
+                    hit_before, self.breakpoints, self.trajectory, upcoming, self.reference, await self.tools()
                 )
                 if reason:
                     return self._stop(Pause(number=self._number, before=True, reason=reason), proposal)
                 self._passed = proposal
             if await self.advance() is None:
                 return self.pause
-            reason = hit_after(self.breakpoints, self.trajectory, self.reference, await self.tools())
+            reason = await self._worked_out(
+                hit_after, self.breakpoints, self.trajectory, self.reference, await self.tools()
+            )
             if reason:
                 return self._stop(Pause(number=len(self.trajectory.steps), before=False, reason=reason), None)
         return None
@@ -307,7 +309,13 @@ class Stepper:
         def made() -> tuple[Check, ...]:
             return tuple(check(trajectory, call, tools) for check in self.checks)
 
-        return await asyncio.to_thread(made) if self.offload else made()
+        return await self._worked_out(made)
+
+    async def _worked_out(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """What a pure function gives, worked out beside the event loop where that was asked for."""
+        if self.offload:
+            return await asyncio.to_thread(work, *args, **kwargs)
+        return work(*args, **kwargs)
 
     async def _carry_out(self, proposal: Proposal) -> Step:
         result: ToolResult | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 import msgspec
@@ -151,7 +152,8 @@ class Timeline:
 
     async def resume(self) -> Pause | None:
         """On to the next breakpoint, through history and beyond it; None at the end."""
-        self.pause = self._resume_in_history()
+        at, self.pause = await self._next_pause()
+        self.cursor = msgspec.structs.replace(self.cursor, at=at)
         if self.pause is None and not self.finished:
             stepper = await self._stepper(self.cursor.branch)
             self.pause = await stepper.resume()
@@ -164,21 +166,10 @@ class Timeline:
         if not self.finished:
             await (await self._stepper(self.cursor.branch)).run()
 
-    def _resume_in_history(self) -> Pause | None:
-        steps = self.steps
-        started = self.cursor.at
-        for at in range(started, len(steps)):
-            before = self.tree.trajectory(self.cursor.branch, at)
-            if at > started:
-                reason = hit_before(self.breakpoints, before, steps[at], self.reference, ())
-                if reason:
-                    self.go_to(at)
-                    return Pause(number=at + 1, before=True, reason=reason)
-            reason = hit_after(self.breakpoints, before.appended(steps[at]), self.reference, ())
-            self.go_to(at + 1)
-            if reason:
-                return Pause(number=at + 1, before=False, reason=reason)
-        return None
+    async def _next_pause(self) -> tuple[int, Pause | None]:
+        """Where history stops next, and why; its end and None where nothing in it stops."""
+        place = self.tree.trajectory(self.cursor.branch), self.cursor.at, tuple(self.breakpoints), self.reference
+        return await asyncio.to_thread(_next_pause, *place) if self.offload else _next_pause(*place)
 
     # Deciding otherwise.
 
@@ -324,3 +315,17 @@ class Timeline:
             after_step=after_step,
         )
         return stepper
+
+
+def _next_pause(
+    trajectory: Trajectory, started: int, breakpoints: Sequence[Breakpoint], reference: Sequence[Step]
+) -> tuple[int, Pause | None]:
+    """The next place after the first ``started`` steps at which a breakpoint stops; the end and None without one."""
+    for at in range(started, len(trajectory.steps)):
+        before = Trajectory(instance=trajectory.instance, steps=trajectory.steps[:at])
+        step = trajectory.steps[at]
+        if at > started and (reason := hit_before(breakpoints, before, step, reference, ())):
+            return at, Pause(number=at + 1, before=True, reason=reason)
+        if reason := hit_after(breakpoints, before.appended(step), reference, ()):
+            return at + 1, Pause(number=at + 1, before=False, reason=reason)
+    return len(trajectory.steps), None
