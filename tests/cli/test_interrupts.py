@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import time
@@ -115,3 +116,55 @@ def test_an_interrupt_reaches_work_that_never_waits() -> None:
     assert process.returncode == 130
     assert rest == "kept\n"
     assert time.monotonic() - begun < 10
+
+
+def worker_pids(parent: int) -> list[int]:
+    """Processes of a pool; the helper that multiprocessing starts beside them is left out."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                status = (entry / "stat").read_text().rpartition(")")[2].split()
+                command_line = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue  # it has ended
+            if int(status[1]) == parent and b"spawn_main" in command_line:
+                found.append(int(entry.name))
+    return found
+
+
+def test_workers_share_the_rulings_that_were_paid_for(world: World, tmp_path: Path) -> None:
+    with SlowJudge() as judge:
+        for more in (["--workers", "2"], ["--workers", "2"], []):
+            done = subprocess.run(
+                command(world, judge, "--quiet", *more),
+                cwd=world.root,
+                env=world.environment,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=120,
+            )
+            assert done.returncode == 0, done.stderr
+        assert judge.answered > 0
+        assert judge.repeated == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc to find the worker processes")
+def test_a_worker_that_dies_ends_the_batch_in_a_sentence(world: World) -> None:
+    with SlowJudge(hold_after=4, waiting=2) as judge:
+        process = subprocess.Popen(
+            command(world, judge, "--workers", "2"),
+            cwd=world.root,
+            env=world.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert judge.held.wait(30)
+        os.kill(worker_pids(process.pid)[0], signal.SIGKILL)
+        _, narration = process.communicate(timeout=60)
+        assert process.returncode == 2
+        assert "ended unexpectedly" in narration and "--resume" in narration
+        assert "Traceback" not in narration
+        assert resume(world, judge)
