@@ -436,6 +436,28 @@ def test_keys_and_prices_come_from_the_environment() -> None:
         input_per_million=2.5, output_per_million=10
     )
     assert prices_from_environment("judge", {}) is None
+    for broken in ("two words", "naïve-key", "line\nbreak"):
+        with pytest.raises(DataError, match="OPENAI_API_KEY") as caught:
+            key_from_environment("agent", {"OPENAI_API_KEY": broken})
+        assert broken not in str(caught.value)
     for odd in ("2", "a/b", "1/2/3", "-1/2", "nan/1"):
         with pytest.raises(DataError, match="VAKRA_TUI_JUDGE_PRICES"):
             prices_from_environment("judge", {"VAKRA_TUI_JUDGE_PRICES": odd})
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "localhost:8000/v1",
+        "ftp://h/v1",
+        "no url",
+        "http://",
+        "http://h:99999/v1",
+        "http://[::1/v1",
+        "http://h\n/v1",
+    ],
+)
+def test_an_address_that_cannot_be_used_is_refused_before_anything_is_sent(address: str) -> None:
+    with pytest.raises(DataError, match="cannot be the address of an endpoint"):
+        EndpointSettings(model="m", base_url=address)

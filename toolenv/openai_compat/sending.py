@@ -228,7 +228,7 @@ class Sender:
     def _keep(self, attempts: Attempts) -> Exchange:
         answer = attempts.answer
         exchange = Exchange(
-            request=redact_json(attempts.body, self._settings.api_key),
+            request=redact_json(attempts.body, self._settings.secret),
             response=self._redacted(answer.stream or answer.body.decode("utf-8", "replace")) if answer else "",
             status=answer.status if answer else None,
             attempts=attempts.number,
@@ -240,7 +240,7 @@ class Sender:
         return exchange
 
     def _redacted(self, text: str) -> str:
-        return redact(text, self._settings.api_key)
+        return redact(text, self._settings.secret)
 
 
 _VERBS: Mapping[FaultKind, str] = {

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from toolenv.errors import DataError
 from toolenv.model import Value
+from toolenv.openai_compat.exchange import redact
 
 PLACEHOLDER_KEY = "no-key"
 """Sent where no key is set: local servers want the header but not its content."""
@@ -77,6 +79,7 @@ class EndpointSettings(Value, frozen=True):
     """One endpoint and one model of it.
 
     ``concurrency`` bounds the requests in flight; ``timeout_s`` bounds one attempt from sending to the last byte.
+    Raises ``DataError`` for an address that no request can be sent to.
     """
 
     model: str
@@ -89,15 +92,40 @@ class EndpointSettings(Value, frozen=True):
     prices: Prices | None = None
     dialect: Dialect = Dialect()
 
+    def __post_init__(self) -> None:
+        if not _is_address(self.base_url):
+            shown = redact(self.base_url, self.secret)
+            raise DataError(f"{shown!r} cannot be the address of an endpoint; write it as http://HOST:PORT/v1.")
+
+    @property
+    def secret(self) -> str:
+        """The key where it is one, "" where it is the placeholder."""
+        return "" if self.api_key == PLACEHOLDER_KEY else self.api_key
+
     def __repr__(self) -> str:
         return f"EndpointSettings(model={self.model!r}, base_url={self.base_url!r}, api_key=***)"
 
 
+def _is_address(url: str) -> bool:
+    """Whether a text is an http or https address with a host and, if any, a possible port."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and port != 0 and url.isprintable()
+
+
 def key_from_environment(purpose: Purpose, environment: Mapping[str, str] | None = None) -> str:
-    """The key for a purpose: its own variable, then ``OPENAI_API_KEY``, else a placeholder."""
+    """The key for a purpose: its own variable, then ``OPENAI_API_KEY``, else a placeholder.
+
+    Raises ``DataError`` for a key that no request can carry; the sentence does not show it.
+    """
     variables = os.environ if environment is None else environment
     for name in _KEY_VARIABLES[purpose]:
         key = variables.get(name, "").strip()
+        if key and not (key.isascii() and key.isprintable() and " " not in key):
+            raise DataError(f"{name} holds characters that a key cannot have (white space, or none of ASCII).")
         if key:
             return key
     return PLACEHOLDER_KEY
