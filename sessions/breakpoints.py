@@ -10,7 +10,7 @@ from sessions.checks import tool_named
 from sessions.divergence import first_divergence
 from sessions.filters import STEP_FILTERS, Filter, StepView
 from sessions.trajectory import CallTool, Step, Trajectory
-from toolenv.model import ToolSpec, Value
+from toolenv.model import ToolCall, ToolSpec, Value
 
 BreakpointKind = Literal["tool", "error", "policy", "divergence", "ungrounded", "unknown_tool", "slow", "filter"]
 
@@ -67,11 +67,7 @@ def hit_before(
             return f"The policy forbids this call. {reason}".strip()
         if each.kind == "ungrounded" and (reason := _violated(upcoming, "provenance")) is not None:
             return f"An argument was seen nowhere before. {reason}".strip()
-        if (
-            each.kind == "unknown_tool"
-            and call is not None
-            and tool_named(tools, call.name, trajectory.instance.domain) is None
-        ):
+        if each.kind == "unknown_tool" and call is not None and _is_unknown(upcoming, call, tools, trajectory):
             return f"There is no tool named {call.name!r}."
         if (
             each.kind == "divergence"
@@ -111,3 +107,10 @@ def hit_after(
 
 def _violated(step: Step, name: str) -> str | None:
     return next((check.reason for check in step.checks if check.name == name and check.outcome == "violation"), None)
+
+
+def _is_unknown(step: Step, call: ToolCall, tools: Sequence[ToolSpec], trajectory: Trajectory) -> bool:
+    """A step of history says it itself, whatever is offered now."""
+    if step.result is not None:
+        return step.result.error_kind == "unknown_tool"
+    return tool_named(tools, call.name, trajectory.instance.domain) is None

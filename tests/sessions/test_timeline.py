@@ -293,3 +293,33 @@ async def test_two_screens_on_one_session_lose_nothing() -> None:
         loaded = await kept.load(timeline.keeper.ref.key)
         assert [branch.steps for branch in loaded.tree.branches] == [branch.steps for branch in timeline.tree.branches]
     await kept.close()
+
+
+async def test_every_breakpoint_stops_at_the_same_places_in_history() -> None:
+    path = (call("read"), call("raed"), call("fail"), call("add", amount=1), call("add"))
+    reference = [Step(actor="ground_truth", decision=CallTool(call=each)) for each in (call("read"), call("fail"))]
+    for each in (
+        Breakpoint(kind="unknown_tool"),
+        Breakpoint(kind="error"),
+        Breakpoint(kind="divergence"),
+        Breakpoint(kind="tool", value="add"),
+        Breakpoint(kind="filter", value="~schema"),
+        Breakpoint(kind="filter", value="~err & ~tool fail"),
+    ):
+        timeline = Timeline(
+            make_instance(),
+            CountingEnvironment(),
+            recording(*path),
+            checks=[check_schema],
+            breakpoints=[each],
+            reference=reference,
+            offload=True,
+        )
+        places: list[list[tuple[int, bool]]] = []
+        for _ in range(2):
+            stops = []
+            while (pause := await timeline.resume()) is not None:
+                stops.append((pause.number, pause.before))
+            places.append(stops)
+            timeline.go_to(0)
+        assert places[0] == places[1] != [], each
