@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.native.native_world import World, make_database, universe
 from toolenv.errors import EnvironmentFailure
@@ -389,6 +391,22 @@ async def test_joins_that_are_not_what_was_declared_are_said(world: World) -> No
 def test_text_columns_match_as_arrow_does(pattern: str, texts: list[str], wanted: list[bool]) -> None:
     matches = patterns.contains(pattern, texts, arrow=True)
     assert [matches(text) for text in texts] == wanted
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    pattern=st.text("ab1.*+?|()[]^$ -{,}", max_size=7),
+    cells=st.lists(st.none() | st.text("abAB1é ", max_size=5), min_size=1, max_size=6),
+)
+def test_searching_all_cells_at_once_finds_what_searching_each_does(pattern: str, cells: list[str | None]) -> None:
+    texts = [cell for cell in cells if cell is not None]
+    for search in (patterns.places_holding, patterns.places_matching):
+        if search is patterns.places_holding and patterns.has_wildcards(pattern):
+            continue
+        found = search(cells, pattern)
+        if found is not None:
+            matches = patterns.contains(pattern, [*texts, "é"], arrow=True)
+            assert found == [row for row, cell in enumerate(cells) if cell is not None and matches(cell)]
 
 
 @pytest.mark.parametrize(

@@ -295,7 +295,7 @@ def _with_null_text(column: Column) -> Column:
 def _inferred_object(series: Series, pandas2: bool) -> tuple[str, Series]:
     cells = series.cells()
     key = series.key
-    if not pandas2 and _all_text(cells):
+    if not pandas2 and all_text(cells):
         return "str", Series(Column(cells, "text", key, nulls=False))
     types = set(map(type, cells))
     has_null = _NONE in types
@@ -321,9 +321,9 @@ def _inferred_object(series: Series, pandas2: bool) -> tuple[str, Series]:
     return "object", series
 
 
-def _all_text(cells: list[Any]) -> bool:
+def all_text(cells: list[Any]) -> bool:
     """Whether every cell is text; joining them finds out faster than looking at each type."""
-    if type(cells[0]) is not str:
+    if not cells or type(cells[0]) is not str:
         return False
     try:
         "".join(cells)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from toolenv.errors import EnvironmentFailure
 from toolenv.model import Universe
-from toolenv.native.columns import NULL_TEXT, Column, Rows, Series, column_of, digest, opened
+from toolenv.native.columns import NULL_TEXT, Column, Rows, Series, all_text, column_of, digest, opened
 from toolenv.native.queries import Plan, UniverseError, plan_of, quoted, stored_sql
 from toolenv.native.reading import Reader, reading
 from toolenv.native.tables import Budget, Frame, Table
@@ -187,11 +187,14 @@ class TableCache:
 
         def build(own: Reader) -> tuple[Frame, tuple[int, ...], int | None]:
             sql = stored_sql(own.connection, name)
-            (first,), (last,), (count,) = own.columns(sql.extent)[0]
-            offset = (first or 0) if not count or last - first + 1 == count else None
-            columns, odd = own.columns(sql.cells if offset is not None else sql.cells_and_rowids)
-            if offset is None and None in columns[-1]:
-                raise UniverseError(f"{name} has rows without a number")
+            (first,), (last,) = own.columns(sql.extent)[0]
+            columns, odd = own.columns(sql.cells)
+            offset = first or 0
+            if columns[0] and (first is None or last - first + 1 != len(columns[0])):
+                columns, odd = own.columns(sql.cells_and_rowids)
+                offset = None
+                if None in columns[-1]:
+                    raise UniverseError(f"{name} has rows without a number")
             series = [
                 Series(_stored_column(cells, digest(key, str(place).encode()), self._pandas2))
                 for place, cells in enumerate(columns)
@@ -212,11 +215,9 @@ def _worth_reading(reader: Reader, plan: Plan, missing: list[str]) -> bool:
     """Whether the tables that are not held yet have few cells, or not many more than the query itself gives."""
     cells = 0
     for name in missing:
-        columns = [
-            column[0] for column in reader.connection.execute(f"SELECT * FROM {quoted(name)} LIMIT 0").description
-        ]
-        (counted,), _ = reader.columns(f"SELECT count(*) FROM {quoted(name)}")
-        cells += int(counted[0]) * len(columns)
+        width = len(reader.connection.execute(f"SELECT * FROM {quoted(name)} LIMIT 0").description)
+        (first,), (last,) = reader.columns(stored_sql(reader.connection, name).extent)[0]
+        cells += width * (last - first + 1 if last is not None else 0)
     if cells <= _FEW_CELLS:
         return True
     enough = cells // (2 * len(plan.names))
@@ -240,17 +241,21 @@ def _row_numbers(reader: Reader, plan: Plan, stored: list[_Stored]) -> list[list
     assert plan.rows_sql is not None
     offsets = [source.offset or 0 for source in stored]
     numbers, _ = reader.columns(plan.rows_sql, (None, *offsets), width=len(plan.names))
-    return None if any(None in found for found in numbers) else numbers
+    return None if any(found[:1] == [None] for found in numbers) else numbers
 
 
 def _whole(source: _Stored, rows: Rows[int]) -> Rows[int] | None:
     """None for an index vector that selects every row of a table in order."""
     size = source.table.count
-    return None if len(rows) == size and rows == array("I", range(size)) else rows
+    if len(rows) != size or not size or rows[0] != 0 or rows[-1] != size - 1:
+        return rows
+    return None if rows == array("I", range(size)) else rows
 
 
 def _stored_column(cells: list[Any], key: bytes, pandas2: bool) -> Column:
     """A column of a stored table, in a form whose selections need no copies where its cells are of one kind."""
+    if not pandas2 and all_text(cells):
+        return Column(cells, "text", key, nulls=False)
     types = set(map(type, cells))
     nulls = type(None) in types
     types.discard(type(None))

@@ -81,7 +81,7 @@ def plan_of(connection: sqlite3.Connection, universe: Universe) -> Plan:
 
 
 class StoredSql(NamedTuple):
-    """Queries on a whole table: (first rowid, last, count); the cells by rowid; the same with the rowid last."""
+    """Queries on a whole table: (first rowid, last), at once; the cells by rowid; the same with the rowid last."""
 
     extent: str
     cells: str
@@ -92,7 +92,7 @@ def stored_sql(connection: sqlite3.Connection, table: str) -> StoredSql:
     columns = [row[0] for row in connection.execute(f"SELECT * FROM {quoted(table)} LIMIT 0").description]
     rowid = _rowid(quoted(table), columns)
     tail = f"FROM {quoted(table)} ORDER BY {rowid}"
-    extent = f"SELECT min({rowid}), max({rowid}), count(*) FROM {quoted(table)}"
+    extent = f"SELECT (SELECT min({rowid}) FROM {quoted(table)}), (SELECT max({rowid}) FROM {quoted(table)})"
     return StoredSql(extent, f"SELECT * {tail}", f"SELECT *, {rowid} {tail}")
 
 
