@@ -16,6 +16,7 @@ from toolenv.openai_compat.replies import ChatReply, Completion, read_completion
 from toolenv.openai_compat.sending import Sender, Waiting
 from toolenv.openai_compat.settings import EndpointSettings
 from toolenv.openai_compat.streams import DeltaListener
+from toolenv.openai_compat.wire import wired
 
 if TYPE_CHECKING:
     import httpx2
@@ -203,7 +204,7 @@ class Client:
         tools: Sequence[Mapping[str, Any]],
         on_delta: DeltaListener | None = None,
     ) -> ChatReply:
-        body = {"model": self.settings.model, "messages": self._wire(messages), **sent}
+        body = {"model": self.settings.model, "messages": wired(messages, self.settings.dialect), **sent}
         if on_delta is not None:
             body["stream"] = True
         body.update(self.settings.dialect.extra_body)
@@ -219,16 +220,6 @@ class Client:
             on_delta=on_delta,
         )
         return ChatReply(completion=done.value, usage=done.usage, exchange=done.exchange)
-
-    def _wire(self, messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-        role = self.settings.dialect.system_role
-        wired = []
-        for message in messages:
-            copy = {name: sendable(value) if isinstance(value, str) else value for name, value in message.items()}
-            if copy.get("role") == "system":
-                copy["role"] = role
-            wired.append(copy)
-        return wired
 
     def _too_late(self, deadline_s: float | None) -> EndpointError:
         return EndpointError(f"{self._sender.who} did not answer within {deadline_s:g} seconds.", kind="timeout")

@@ -63,13 +63,14 @@ class Dialect(Value, frozen=True):
     """Where an endpoint differs from the reference.
 
     ``token_limit`` names the parameter that limits a reply (``auto`` finds out). ``system_role`` is the role under
-    which instructions are sent; ``user`` sends them as a user message. ``omit`` are parameters that are
-    never sent; ``extra_body`` is added to every chat request as it stands. ``max_tools`` is how many tools one
-    request may offer.
+    which instructions are sent; ``user`` sends them as a user message. ``empty_content`` is what an assistant message
+    with tool calls and no text says. ``omit`` are parameters that are never sent; ``extra_body`` is added to every
+    chat request as it stands. ``max_tools`` is how many tools one request may offer.
     """
 
     token_limit: Literal["auto", "max_tokens", "max_completion_tokens", "none"] = "auto"
     system_role: Literal["system", "developer", "user"] = "system"
+    empty_content: Literal["null", "text"] = "null"
     omit: frozenset[str] = frozenset()
     extra_body: Mapping[str, Any] = {}
     max_tools: int = 128
