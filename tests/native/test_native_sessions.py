@@ -102,6 +102,12 @@ async def test_tools_of_the_other_style_and_hidden_ones_are_unknown(world: World
         assert (await failure(session, name, database_path="/etc/passwd"))[:2] == ("unknown_tool", True)
 
 
+async def test_an_unknown_tool_is_told_its_neighbours(world: World) -> None:
+    session = await world.session("slot")
+    assert "filter_data" in (await failure(session, "filter_dta"))[2]
+    assert "did you mean" not in (await failure(session, "zzz"))[2]
+
+
 # --- handles ---------------------------------------------------------------------------------------------------------
 
 

@@ -50,21 +50,21 @@ class NativeEnvironment:
         return "sha256:" + sha256(f"native|{names}|{self._dataset.fingerprint()}".encode()).hexdigest()
 
     def serves(self, capability: int, domain: str) -> bool:
+        """Whether the dataset has what the capability's tools come from: a database and universes, or endpoints.
+
+        Documents alone do not serve capability 4: its instances also call the domain's endpoints, and a recorded or
+        configured environment may have both.
+        """
         if capability == 1:
             return self._database(domain) is not None and bool(self._dataset.universes(domain))
-        if self._dataset.endpoints(domain) is not None:
-            return True
-        if capability != 4:
-            return False
-        from toolenv.documents import has_documents
-
-        return has_documents(self._dataset, domain)
+        return self._dataset.endpoints(domain) is not None
 
     async def open(self, instance: Instance) -> ToolSession:
         if not self.serves(instance.capability, instance.domain):
+            lacks = "database or its tool universes" if instance.capability == 1 else "endpoints"
             raise NoEnvironment(
-                f"no environment for domain {instance.domain}, capability {instance.capability}: the dataset holds "
-                "neither its database nor its endpoints; give a recorded or a configured environment."
+                f"no environment for domain {instance.domain}, capability {instance.capability}: the dataset does not "
+                f"hold the domain's {lacks}; give a recorded or a configured environment."
             )
         if instance.capability != 1:
             from toolenv.native.composed import open_composed

@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -166,13 +167,10 @@ class NativeSession:
 
     def _run(self, name: str, arguments: Mapping[str, Json]) -> tuple[str, str | None, tuple[str, ...]]:
         """Text, handle and notes of a call. Raises ``_Failure``."""
-        tool = self._tools().get(name)
+        tools = self._tools()
+        tool = tools.get(name)
         if tool is None:
-            raise _Failure(
-                "unknown_tool",
-                f"Unknown tool: {name} is not a tool of universe {self._universe.id}; list the tools to see which are.",
-                is_error=True,
-            )
+            raise _Failure("unknown_tool", _unknown(name, self._universe.id, list(tools)), is_error=True)
         checked = self._without_handles(tool, arguments)
         problem = refusal(tool.checked, checked)
         if problem is not None:
@@ -338,6 +336,12 @@ class NativeSession:
                 handle=handle,
             )
         return text, handle, notes
+
+
+def _unknown(name: str, universe: str, names: list[str]) -> str:
+    near = get_close_matches(name, names, n=3)
+    hint = f"did you mean {' or '.join(near)}?" if near else "list the tools to see which there are."
+    return f"Unknown tool: {name} is not a tool of universe {universe}; {hint}"
 
 
 def _transform_settings(kind: str, tool: Tool, arguments: Mapping[str, Json]) -> Mapping[str, Json]:
