@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -9,6 +10,9 @@ from typing import Any
 
 from toolenv.build.database_schema import quoted, read_schema
 from toolenv.build.source import NotBuildable
+from toolenv.errors import DataError
+
+_HEADER, _WRITE_VERSION = 100, 18
 
 NULL = r"\N"
 """How a missing value is written in a table of tab-separated text."""
@@ -38,6 +42,38 @@ def create_database(path: Path, script: str, tables: Mapping[str, Iterable[tuple
         raise NotBuildable(f"the database {path.name} cannot be made: {error}") from error
     finally:
         connection.close()
+
+
+def copy_database(source: Path, target: Path) -> None:
+    """Copy a database file to where a dataset holds it, in one file. The source is only ever read as bytes.
+
+    What lies beside the source (``-wal``, ``-journal``) is copied too and merged into the copy. Raises ``DataError`` when
+    the source is not there or is no SQLite database.
+    """
+    try:
+        with source.open("rb") as stream:
+            header = stream.read(_HEADER)
+        if not header.startswith(b"SQLite format 3\0") and header:
+            raise DataError(f"{source} is not a SQLite database")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        beside = [s for s in ("-wal", "-journal") if source.with_name(source.name + s).is_file()]
+        for suffix in ("", *beside):
+            shutil.copyfile(source.with_name(source.name + suffix), target.with_name(target.name + suffix))
+    except OSError as error:
+        raise DataError(f"database {source} cannot be read: {error.strerror}") from error
+    target.chmod(0o644)
+    if beside or header[_WRITE_VERSION : _WRITE_VERSION + 2] == b"\x02\x02":
+        try:
+            connection = sqlite3.connect(target, isolation_level=None)
+            try:
+                connection.execute("PRAGMA journal_mode = DELETE").fetchone()
+                connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            finally:
+                connection.close()
+        except sqlite3.Error as error:
+            raise DataError(f"database {source} cannot be used: {error}") from error
+    for suffix in ("-wal", "-shm", "-journal"):
+        target.with_name(target.name + suffix).unlink(missing_ok=True)
 
 
 def rows_from_text(text: str) -> list[tuple[str | None, ...]]:

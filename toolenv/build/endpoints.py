@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Mapping
 
 from toolenv.build.database_schema import DatabaseSchema
-from toolenv.build.source import Question
+from toolenv.build.source import NotBuildable, Question
 from toolenv.build.template import make_template
+from toolenv.build.truth import Rows, envelope_rows, same_rows
 from toolenv.build.wording import operation_id, summary
+from toolenv.dashboards.application import body
+from toolenv.dashboards.database import cell
 from toolenv.dashboards.definition import Endpoint
 from toolenv.model import Json
+
+
+def refuse_other_answer(
+    connection: sqlite3.Connection, endpoint: Endpoint, arguments: Mapping[str, Json], gold: Rows
+) -> None:
+    """Raise ``NotBuildable`` when the endpoint's SQL with the arguments, in its envelope, is not the gold answer."""
+    try:
+        cursor = connection.execute(endpoint.sql, arguments)
+        rows = [tuple(cell(value) for value in row) for row in cursor.fetchall()]
+    except (sqlite3.Error, OverflowError) as error:
+        raise NotBuildable(f"the parameterised SQL fails: {error}") from error
+    given = envelope_rows(body(endpoint, [c[0] for c in cursor.description or ()], rows))
+    if not same_rows(given, [tuple(cell(value) for value in row) for row in gold]):
+        raise NotBuildable(
+            f"the endpoint answers {len(given)} rows that are not the {len(gold)} of the gold SQL"
+            if len(given) != len(gold)
+            else "the endpoint's answer is not that of the gold SQL"
+        )
 
 
 class EndpointCatalogue:
@@ -46,6 +68,11 @@ class EndpointCatalogue:
         )
         self._by_key[template.key] = endpoint
         return endpoint, template.arguments
+
+    def remove(self, endpoint: Endpoint) -> None:
+        """Take an endpoint out again."""
+        self._by_key = {key: known for key, known in self._by_key.items() if known is not endpoint}
+        self._names.discard(endpoint.operation_id)
 
     def _free_name(self, wanted: str) -> str:
         name, number = wanted, 2

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from toolenv.build.source import DomainSource, Passage, Task
+from toolenv.build.source import DomainSource, Passage, Split, Task
 from toolenv.model import CAPABILITY_DIRS, Json, Universe
 
 SPLIT = "test"
+SPLITS: tuple[Split, ...] = ("test", "train")
 _SERVER_TYPES = {"slot": "slot_filling", "sel": "selection"}
 
 
@@ -20,9 +21,9 @@ def write_json(path: Path, content: Json) -> None:
     path.write_text(json.dumps(content, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
 
 
-def instance_path(root: Path, capability: int, side: str, domain: str) -> Path:
-    """The file of one capability, side (``input`` or ``output``) and domain."""
-    return root / SPLIT / CAPABILITY_DIRS[capability] / side / f"{domain}.json"
+def instance_path(root: Path, capability: int, side: str, domain: str, split: Split = "test") -> Path:
+    """The file of one capability, side (``input`` or ``output``), domain and split."""
+    return root / split / CAPABILITY_DIRS[capability] / side / f"{domain}.json"
 
 
 def database_path(root: Path, domain: str) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +14,20 @@ Style = Literal["slot", "sel"]
 
 class NotBuildable(VakraError):
     """A question, hop or task cannot become part of a dataset; the sentence says which and why."""
+
+
+Split = Literal["test", "train"]
+
+
+class Rejection(Value, frozen=True):
+    """Something that did not become part of a dataset. ``stage`` is what it was to become."""
+
+    domain: str
+    stage: Literal[
+        "endpoint", "slot chain", "sel chain", "endpoint task", "multi-hop", "multi-source", "passage", "split"
+    ]
+    subject: str
+    reason: str
 
 
 class SqlHop(Value, frozen=True, tag="sql", tag_field="source"):
@@ -61,6 +76,7 @@ class Task(Value, frozen=True):
     policy_note: PolicyNote | None = None
     blocked_source: str | None = None
     ground_truth: bool = True
+    split: Split = "test"
 
 
 class Question(Value, frozen=True):
@@ -83,7 +99,8 @@ class DomainSource(Value, frozen=True):
     """Everything that one domain of a dataset is built from.
 
     ``offered`` are the collections offered with this domain's own in capability 4; ``lookups`` is how many
-    endpoints derived from the schema alone are added to those of the questions and hops.
+    endpoints derived from the schema alone are added to those of the questions and hops. With ``distinct_queries`` no
+    two tasks may ask the same once values are removed. ``distractors`` are passages of other collections, by name.
     """
 
     name: str
@@ -94,3 +111,5 @@ class DomainSource(Value, frozen=True):
     passages: tuple[Passage, ...] = ()
     offered: tuple[str, ...] = ()
     lookups: int = 0
+    distinct_queries: bool = True
+    distractors: Mapping[str, tuple[Passage, ...]] = {}

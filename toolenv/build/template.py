@@ -18,10 +18,26 @@ _PREFIXES = {"GT": "min_", "GTE": "min_", "LT": "max_", "LTE": "max_", "NEQ": "n
 _MIRRORED = {"GT": "max_", "GTE": "max_", "LT": "min_", "LTE": "min_", "NEQ": "not_"}
 
 
+class SourceColumn(Value, frozen=True):
+    """A column of a table, both spelled as in the schema."""
+
+    table: str
+    column: str
+
+
+class Bound(Value, frozen=True):
+    """What a parameter is compared with. ``equality`` holds for a plain ``=`` with the bare column."""
+
+    source: SourceColumn
+    equality: bool
+
+
 class Template(Value, frozen=True):
     """A SELECT without its literals, and the arguments with which it is the SELECT that it was made from.
 
     ``order`` says in words what a LIMIT keeps (``highest_length_km``); templates with equal ``key`` are one endpoint.
+    ``bounds`` holds for every parameter the column that it is compared with, ``outputs`` the column behind every part of
+    the projection, None where it is computed.
     """
 
     sql: str
@@ -32,6 +48,8 @@ class Template(Value, frozen=True):
     table: str
     order: str
     key: str
+    bounds: Mapping[str, Bound]
+    outputs: tuple[SourceColumn | None, ...]
 
 
 def make_template(sql: str, schema: DatabaseSchema) -> Template:
@@ -52,10 +70,12 @@ class _TemplateMaker:
         self._roles = self._find_roles()
         self._parameters: dict[str, EndpointParameter] = {}
         self._arguments: dict[str, Json] = {}
+        self._bounds: dict[str, Bound] = {}
 
     def make(self) -> Template:
         exp = self._exp
         unique = self._selects_one_row()
+        outputs = tuple(self._output(projection) for projection in self._tree.expressions)
         for comparison in list(
             self._tree.find_all(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Like, bfs=False)
         ):
@@ -78,6 +98,8 @@ class _TemplateMaker:
             table=next(iter(self._tables.values())),
             order=self._order(),
             key=self._key(),
+            bounds=self._bounds,
+            outputs=outputs,
         )
 
     def _find_roles(self) -> dict[str, str]:
@@ -156,8 +178,17 @@ class _TemplateMaker:
         self._parameters[name] = EndpointParameter(
             name=name, type=kind, description=describe(owner, known.name, prefix, part[0] if part else None)
         )
+        self._bounds[name] = Bound(
+            source=SourceColumn(table=found[0], column=known.name),
+            equality=column is node and isinstance(value.parent, exp.EQ),
+        )
         self._arguments[name] = float(literal) if kind == "number" and not isinstance(literal, float) else literal
         value.replace(exp.Placeholder(this=name))
+
+    def _output(self, projection: Any) -> SourceColumn | None:
+        node = projection.this if isinstance(projection, self._exp.Alias) else projection
+        found = self._schema_column(node) if isinstance(node, self._exp.Column) else None
+        return SourceColumn(table=found[0], column=found[1].name) if found is not None else None
 
     def _schema_column(self, node: Any) -> tuple[str, Column] | None:
         for alias, table in self._tables.items():

@@ -15,6 +15,9 @@ from toolenv.values import equal, key
 
 Rows = Sequence[tuple[Json, ...]]
 
+MOST_ROWS = 100_000
+"""Rows that an answer may have."""
+
 
 class Executed(Value, frozen=True):
     """Calls as they were made and the text that each gave."""
@@ -23,12 +26,17 @@ class Executed(Value, frozen=True):
     responses: tuple[str, ...]
 
 
-def gold_rows(connection: sqlite3.Connection, sql: str) -> Rows:
-    """The rows of a gold SQL. Raises ``NotBuildable`` when it fails, or answers nothing."""
+def gold_rows(connection: sqlite3.Connection, sql: str, most: int = MOST_ROWS) -> Rows:
+    """The rows of a gold SQL. Raises ``NotBuildable`` when it fails, answers nothing, or has more rows than ``most``."""
     try:
-        rows = connection.execute(sql).fetchall()
-    except sqlite3.Error as error:
+        rows = connection.execute(sql).fetchmany(most + 1)
+    except sqlite3.OperationalError as error:
+        reason = "takes too long" if str(error) == "interrupted" else f"fails: {error}"
+        raise NotBuildable(f"the gold SQL {reason}") from error
+    except (sqlite3.Error, sqlite3.Warning) as error:
         raise NotBuildable(f"the gold SQL fails: {error}") from error
+    if len(rows) > most:
+        raise NotBuildable(f"the gold SQL answers more than {most} rows")
     if not rows or all(value is None for row in rows for value in row):
         raise NotBuildable("the gold SQL answers nothing")
     return rows

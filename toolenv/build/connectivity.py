@@ -1,0 +1,233 @@
+"""The query connectivity graph and the walk through it: multi-hop questions whose hops need each other.
+
+An edge leads from a hop to another where the entity that the first gives is what the second takes. A walk is depth first;
+it is kept when every hop gives one row, every entity on the way names one thing, and neither an entity on the way nor the
+answer stands in the merged question.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from toolenv.build.entities import Entities, Entity
+from toolenv.build.gold import Gold
+from toolenv.build.hops import HopTemplate, with_literals
+from toolenv.build.source import NotBuildable
+from toolenv.build.words import filled, reads_well, sentence
+from toolenv.model import Json, Value
+from toolenv.values import occurs
+
+HOP_WEIGHTS: tuple[float, ...] = (0.10, 0.60, 0.30)
+"""Shares of chains of one, two, three ... hops."""
+
+MOST_HOPS = 5
+_TRIES_AT_A_HOP = 8
+_FRUITLESS = 25
+_VALUES_A_SLOT = 400
+_LONGEST_QUESTION = 45
+
+
+class ChainHop(Value, frozen=True):
+    """One hop as it is asked: its own question, the SQL with its values, and the answer's row."""
+
+    template: HopTemplate
+    query: str
+    sql: str
+    answer: tuple[Json, ...]
+
+
+class HopChain(Value, frozen=True):
+    """A merged question and its hops. ``follow_ups`` are the hops after the first as turns of a dialogue."""
+
+    question: str
+    hops: tuple[ChainHop, ...]
+    follow_ups: tuple[str, ...]
+
+    @property
+    def shape(self) -> str:
+        return " | ".join(f"{hop.template.template.key} {hop.template.slot}" for hop in self.hops)
+
+
+class Connectivity:
+    """The graph over the hop templates of one database."""
+
+    def __init__(self, templates: Sequence[HopTemplate], entities: Entities, gold: Gold) -> None:
+        self._entities = entities
+        self._gold = gold
+        self._templates = templates
+        self._takers: dict[Entity, list[HopTemplate]] = {}
+        for template in templates:
+            if template.slot:
+                self._takers.setdefault(entities.kind(template.takes), []).append(template)
+        self._values: dict[Entity, list[tuple[Json, ...]]] = {}
+        self._used: Counter[str] = Counter()
+        self._done: set[int] = set()
+
+    @property
+    def edges(self) -> int:
+        """How many ordered pairs of templates could follow each other."""
+        return sum(len(self._next(template)) for template in self._templates)
+
+    def chains(self, wanted: Mapping[int, int], rng: random.Random, tries: int) -> Iterator[HopChain]:
+        """Chains by number of hops, as many as are wanted where the graph has them; every question once.
+
+        First each sequence of templates is used once; when that gives no more, twice, and so on. What a length lacks is
+        then made up for by the others, the shortest first.
+        """
+        shapes: Counter[str] = Counter()
+        questions: set[str] = set()
+        missing = 0
+        for length in (*sorted(wanted, reverse=True), *sorted(n for n in wanted if n > 1)):
+            again = length in self._done
+            target = missing if again else wanted[length]
+            cap, fruitless, left, found = 1, 0, tries * target, 0
+            while found < target and left > 0:
+                left -= 1
+                chain = self._walk(length, rng)
+                if chain is None or chain.question in questions or shapes[chain.shape] >= cap:
+                    fruitless += 1
+                    if fruitless > _FRUITLESS:
+                        cap, fruitless = cap + 1, 0
+                    continue
+                fruitless = 0
+                shapes[chain.shape] += 1
+                questions.add(chain.question)
+                self._used.update(hop.template.template.key for hop in chain.hops)
+                found += 1
+                yield chain
+            missing = missing - found if again else missing + target - found
+            self._done.add(length)
+
+    def _walk(self, length: int, rng: random.Random) -> HopChain | None:
+        starts = [t for t in self._templates if length == 1 or (t.phrase_asked and self._next(t))]
+        if not starts:
+            return None
+        start = min(rng.sample(starts, min(3, len(starts))), key=lambda t: self._used[t.template.key])
+        if start.slot:
+            values = self._slot_values(start.takes)
+            if not values:
+                return None
+            value = rng.choice(values)
+            first = self._asked(start, value)
+            text = filled(start.asked, _text(value))
+            phrase = filled(start.phrase_asked, _text(value)) if start.phrase_asked else None
+            seen = {_text(value).lower()}
+        else:
+            first = self._asked(start, ())
+            text, phrase, seen = start.asked, start.phrase_asked, set()
+        if first is None:
+            return None
+        return self._extend([first], text, phrase, seen, length, rng, ())
+
+    def _extend(
+        self,
+        hops: list[ChainHop],
+        text: str,
+        phrase: str | None,
+        seen: set[str],
+        length: int,
+        rng: random.Random,
+        follow_ups: tuple[str, ...],
+    ) -> HopChain | None:
+        if len(hops) == length:
+            chain = HopChain(question=sentence(text), hops=tuple(hops), follow_ups=follow_ups)
+            return chain if readable(chain) else None
+        last = hops[-1]
+        gives, answer = last.template.gives, last.answer
+        if phrase is None or gives is None or not self._entities.usable(gives, answer):
+            return None
+        entity = _text(answer)
+        if entity.lower() in seen:
+            return None
+        used = {hop.template.template.key for hop in hops}
+        nexts = [t for t in self._next(last.template) if t.template.key not in used]
+        if len(hops) + 1 < length:
+            nexts = [t for t in nexts if t.phrase_merged and reads_well(t.phrase_merged, phrase) and self._next(t)]
+        rng.shuffle(nexts)
+        nexts.sort(key=lambda t: self._used[t.template.key])
+        nexts = [t for t in nexts if reads_well(t.merged, phrase)]
+        for template in nexts[:_TRIES_AT_A_HOP]:
+            hop = self._asked(template, answer)
+            if hop is None:
+                continue
+            chain = self._extend(
+                [*hops, hop],
+                filled(template.merged, phrase),
+                filled(template.phrase_merged, phrase) if template.phrase_merged else None,
+                {*seen, entity.lower()},
+                length,
+                rng,
+                (*follow_ups, filled(template.merged, f"that {last.template.noun}")),
+            )
+            if chain is not None:
+                return chain
+        return None
+
+    def _next(self, template: HopTemplate) -> list[HopTemplate]:
+        if template.gives is None:
+            return []
+        return self._takers.get(self._entities.kind(template.gives), [])
+
+    def _asked(self, template: HopTemplate, value: tuple[Json, ...]) -> ChainHop | None:
+        arguments = dict(template.template.arguments)
+        for name, part in zip(template.slot, value, strict=True):
+            arguments[name] = part
+        try:
+            sql = with_literals(template.template, arguments)
+            rows = self._gold.determined(sql)
+        except NotBuildable:
+            return None
+        if len(rows) != 1 or any(cell is None for cell in rows[0]) or len(rows[0]) > 2:
+            return None
+        if rows[0] == (0,) or self._entities.is_missing(template.gives, rows[0]):
+            return None
+        if any(
+            o is not None and isinstance(c, str) and self._entities.is_surrogate(o)
+            for o, c in zip(template.template.outputs, rows[0], strict=True)
+        ):
+            return None
+        query = filled(template.asked, _text(value)) if template.slot else template.asked
+        return ChainHop(template=template, query=query, sql=sql, answer=tuple(rows[0]))
+
+    def _slot_values(self, takes: Entity) -> list[tuple[Json, ...]]:
+        if takes not in self._values:
+            self._values[takes] = self._entities.values(takes, _VALUES_A_SLOT)
+        return self._values[takes]
+
+
+def readable(chain: HopChain) -> bool:
+    """Whether a merged question is short enough and gives away neither an entity on the way nor the answer."""
+    if len(chain.question.split()) > _LONGEST_QUESTION:
+        return False
+    return not any(told(value, chain.question) for hop in chain.hops for value in hop.answer)
+
+
+def told(value: Json, text: str) -> bool:
+    """Whether a text holds a value as a whole token, parts of a written key (``TR001_2``) being tokens of their own.
+
+    Values too short to be told from chance are not looked for.
+    """
+    if isinstance(value, str):
+        return len(value) > 1 and (occurs(value, text) or occurs(value, text.replace("_", " ")))
+    if isinstance(value, bool) or value is None:
+        return False
+    return len(str(value)) > 2 and occurs(str(value), text)
+
+
+def _text(value: tuple[Json, ...]) -> str:
+    return " ".join(str(part) for part in value)
+
+
+def quotas(count: int, weights: Sequence[float]) -> dict[int, int]:
+    """How many chains of each length make ``count``, by the largest remainder. Raises ``NotBuildable`` for bad weights."""
+    total = sum(weights)
+    if not 0 < len(weights) <= MOST_HOPS or total <= 0 or any(w < 0 for w in weights):
+        raise NotBuildable(f"hop weights are one to {MOST_HOPS} numbers that are not negative, not all zero")
+    shares = [count * w / total for w in weights]
+    result = {number: int(share) for number, share in enumerate(shares, 1)}
+    by_remainder = sorted(result, key=lambda n: (result[n] - shares[n - 1], n))
+    for number in by_remainder[: count - sum(result.values())]:
+        result[number] += 1
+    return {number: value for number, value in result.items() if value}
