@@ -40,7 +40,8 @@ class Wiring:
 
     ``cache`` takes the place of the store for the rulings of a model judge (a worker process has no store). ``batch``
     makes the store commit an instance at a time: durable against the end of the process, not against a power cut.
-    ``on_wait``, set before the judge is used, hears of every wait for the judge's endpoint.
+    ``on_wait``, set before the judge is used, hears of every wait for the judge's endpoint; ``on_store_wait``, set
+    before the store is used, hears from the waiting thread how long (seconds) another process has kept it busy.
     """
 
     def __init__(self, options: Options, cache: RulingCache | None = None, *, batch: bool = False) -> None:
@@ -48,6 +49,8 @@ class Wiring:
         self._cache = cache
         self._batch = batch
         self.on_wait: Callable[[Waiting], None] | None = None
+        self.on_store_wait: Callable[[float], None] | None = None
+        self.taken_in = 0
 
     @property
     def sample(self) -> bool:
@@ -213,10 +216,16 @@ class Wiring:
 
     @cached_property
     def store(self) -> Store:
-        """The session store, made on first use. Raises ``StoreError``."""
+        """The session store, made on first use. Raises ``StoreError``.
+
+        What an earlier process could not write (``taken_in`` rows, kept in files beside the store) is written now.
+        """
         from sessions.store import Store
 
-        return Store.open(self.options.db, commit="instance" if self._batch else "step")
+        store = Store.open(self.options.db, commit="instance" if self._batch else "step", on_wait=self.on_store_wait)
+        if not store.read_only:
+            self.taken_in = sum(store.take_in(file) for file in store.unsaved())
+        return store
 
     def refs(self) -> list[InstanceRef]:
         """The selected instances in file order. Raises ``DataError`` where a selector matches nothing."""

@@ -57,6 +57,18 @@ def run(options: Options, batch: BatchOptions) -> int:
     return supervised(lambda stop: asyncio.run(_run(options, batch, stop, plans)), last=keep_finished)
 
 
+class StoreWaitNarration:
+    """Says once on stderr that another process keeps the store busy."""
+
+    def __init__(self) -> None:
+        self._told = False
+
+    def heard(self, seconds: float) -> None:
+        if seconds >= 1 and not self._told:
+            self._told = True
+            narrate("waiting for the session store, which another process is using")
+
+
 async def _run(options: Options, batch: BatchOptions, stop: Stop, plans: list[RunPlan]) -> int:
     options = _checked(options, batch)
     wiring = _with_store(options, batch)
@@ -112,8 +124,11 @@ def _with_store(options: Options, batch: BatchOptions) -> Wiring:
     wiring = Wiring(options, batch=True)
     if batch.dry_run:
         return wiring
+    wiring.on_store_wait = StoreWaitNarration().heard
     try:
         wiring.store  # noqa: B018 - opened here, so that a failure is met before anything runs
+        if wiring.taken_in:
+            narrate(f"{wiring.taken_in} results that could not be stored before are in the store now")
     except StoreError as error:
         if batch.resume or options.db is not None:
             raise

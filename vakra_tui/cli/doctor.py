@@ -129,7 +129,8 @@ def _judge(wiring: Wiring) -> dict[str, Json]:
 
 def _store(wiring: Wiring) -> dict[str, Json]:
     store = wiring.store
-    return {"name": store.name, "read only": store.read_only, "problems": list(store.check())}
+    waiting = [f"{file} holds what could not be stored" for file in store.unsaved()]
+    return {"name": store.name, "read only": store.read_only, "problems": [*store.check(), *waiting]}
 
 
 def text(found: dict[str, dict[str, Json]]) -> str:
