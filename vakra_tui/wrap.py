@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
 from vakra_tui.state.lines import Line, Span
 from vakra_tui.text import sanitize
 
-_PIECES = re.compile(r"\s+|[^\s]+")
+_PIECES = re.compile(r" +|[^ ]+")
+"""Lines break at plain blanks alone; a no-break space holds two words together."""
 
 
 def clean(content: Line) -> Line:
@@ -60,35 +61,44 @@ def _wrap_paragraph(content: Line, width: int) -> Iterator[Line]:
         yield content
         return
     indent = min(_indent(content), width // 2)
+    pieces = [(match.group(), role) for text, role in content for match in _PIECES.finditer(text)]
     current: list[Span] = []
     used = 0
-    for text, role in content:
-        for match in _PIECES.finditer(text):
-            piece = match.group()
-            cells = cell_len(piece)
-            if used + cells <= width:
-                current.append(Span(piece, role))
-                used += cells
-                continue
-            if piece.isspace():
+    for index, (piece, role) in enumerate(pieces):
+        cells = cell_len(piece)
+        bound = cells + _bound_after(pieces, index)
+        if used + bound <= width:
+            current.append(Span(piece, role))
+            used += cells
+            continue
+        if piece[0] == " ":
+            yield tuple(current)
+            current, used = _fresh(indent)
+            continue
+        if used > indent and bound <= width - indent:
+            yield tuple(current)
+            current, used = _fresh(indent)
+        if used > indent and cell_len(piece[0]) > width - used:
+            yield tuple(current)
+            current, used = _fresh(indent)
+        while piece:
+            head, piece = _split(piece, max(width - used, 1))
+            current.append(Span(head, role))
+            used += cell_len(head)
+            if piece:
                 yield tuple(current)
                 current, used = _fresh(indent)
-                continue
-            if used > indent and cells <= width - indent:
-                yield tuple(current)
-                current, used = _fresh(indent)
-            if used > indent and cell_len(piece[0]) > width - used:
-                yield tuple(current)
-                current, used = _fresh(indent)
-            while piece:
-                head, piece = _split(piece, max(width - used, 1))
-                current.append(Span(head, role))
-                used += cell_len(head)
-                if piece:
-                    yield tuple(current)
-                    current, used = _fresh(indent)
     if current and any(span.text.strip() for span in current):
         yield tuple(current)
+
+
+def _bound_after(pieces: Sequence[tuple[str, str]], index: int) -> int:
+    """Cells of the pieces that a no-break space at the end of this one holds to it."""
+    bound = 0
+    while pieces[index][0].endswith("\u00a0") and index + 1 < len(pieces):
+        index += 1
+        bound += cell_len(pieces[index][0])
+    return bound
 
 
 def _indent(content: Line) -> int:

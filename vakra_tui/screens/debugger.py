@@ -207,8 +207,8 @@ class DebuggerScreen(Screen[None]):
             return
         banner = self.query_one("#waterfall", Banner)
         small = self.size.height < 30
-        banner.tallest = 12 if self._whole_waterfall else (3 if small else 8)
-        banner.show_lines(waterfall.strip_lines(self.scene))
+        banner.tallest = 12 if self._whole_waterfall else (4 if small else 8)
+        banner.show_lines(waterfall.strip_lines(self.scene, brief=small and not self._whole_waterfall))
 
     @property
     def row(self) -> StepRow | None:

@@ -111,8 +111,8 @@ def schema_lines(table: Table) -> list[Line]:
     for column in table.columns:
         parts = [
             Span("\u26b7 " if column.primary else "  ", "warn"),
-            Span(f"{one_line(column.name, 60):<26} ", "key"),
-            Span(f"{column.type:<10}", "dim"),
+            Span(f"{one_line(column.name, 60):<20} ", "key"),
+            Span(f"{column.type:<8}", "dim"),
         ]
         if column.not_null:
             parts.append(Span(" not null", "dim"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vakra_tui.state.lines import BLANK, Line, line
+from vakra_tui.state.lines import BLANK, HANG, Line, line
 
 KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
     (
@@ -74,8 +74,8 @@ def help_lines() -> list[Line]:
     lines: list[Line] = []
     for title, keys in KEYS:
         lines.append(line((title, "title")))
-        lines += [line((f"  {key:<8}", "accent"), words) for key, words in keys]
+        lines += [line((f"  {key:<8}", "accent"), HANG, words) for key, words in keys]
         lines.append(BLANK)
     lines.append(line(("Signs", "title")))
-    lines += [line((f"  {sign:<10}", "accent"), words) for sign, words in SIGNS]
+    lines += [line((f"  {sign:<10}", "accent"), HANG, words) for sign, words in SIGNS]
     return lines

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from vakra_tui.state.lines import BLANK, HANG, Line, Span, line
+from vakra_tui.state.lines import BLANK, HANG, Line, Role, Span, line
 from vakra_tui.state.scene import PolicyView, Scene
 from vakra_tui.text import one_line
 
-_APPLIES = {
+_APPLIES: dict[str, tuple[str, Role]] = {
     "applies": ("applies here", "warn"),
     "does_not_apply": ("does not apply here", "ok"),
     "unknown": ("applicability unknown", "warn"),
 }
-_SOURCE_WORDS = {"allowed": ("ok", "ok"), "forbidden": ("x forbidden", "fail"), "unknown": ("?", "warn")}
+_SOURCE_WORDS: dict[str, tuple[str, Role]] = {
+    "allowed": ("ok", "ok"),
+    "forbidden": ("x forbidden", "fail"),
+    "unknown": ("?", "warn"),
+}
 
 
 def header(scene: Scene) -> Line:
@@ -109,12 +113,13 @@ def policy(view: PolicyView, *, whole: bool) -> list[Line]:
             parts.append(Span(", " if index else ""))
             parts.append(Span(f"\u201c{one_line(topic, 80)}\u201d"))
     if words:
-        parts += [Span(" \u2192 ", "dim"), Span(words, role)]  # type: ignore[arg-type]
+        parts += [Span(" \u2192 ", "dim"), Span(words, role)]
     if view.why:
         parts.append(Span(f" ({view.why})", "dim"))
     for name, state in (("API", view.api), ("RAG", view.rag)):
         text, state_role = _SOURCE_WORDS[state]
-        parts += [Span("   "), Span(f"{name} ", "api" if name == "API" else "rag"), Span(text, state_role)]  # type: ignore[arg-type]
+        role_of_name: Role = "api" if name == "API" else "rag"
+        parts += [Span("   "), Span(f"{name}\u00a0", role_of_name), Span(text.replace(" ", "\u00a0"), state_role)]
     if view.first:
         parts += [Span("   first call: "), Span(view.first, "strong")]
     lines = [tuple(parts)]

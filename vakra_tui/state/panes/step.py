@@ -10,6 +10,7 @@ from toolenv.model import Json
 from vakra_tui.state import response as responses
 from vakra_tui.state.json_tree import scalar_line
 from vakra_tui.state.lines import BLANK, HANG, Line, Lines, LineSource, Role, Span, line
+from vakra_tui.state.panes.head import answer_text
 from vakra_tui.state.panes.truth import short_json
 from vakra_tui.state.response import RawText
 from vakra_tui.state.scene import ArgumentRow, Scene, StepRow
@@ -59,7 +60,7 @@ def source(tab: Tab, row: StepRow | None, scene: Scene) -> LineSource:
     if row is None:
         return Lines([line(("No step yet.", "dim")), *_how_to_start(scene)])
     if tab == "call":
-        return Lines(call_lines(row))
+        return Lines(call_lines(row, scene))
     if tab == "response":
         return _response(row)
     if tab == "raw":
@@ -92,14 +93,14 @@ def _how_to_start(scene: Scene) -> list[Line]:
     return [BLANK, line(("s", "accent"), " runs the next step, ", ("c", "accent"), " runs to the end.")]
 
 
-def call_lines(row: StepRow) -> list[Line]:
+def call_lines(row: StepRow, scene: Scene) -> list[Line]:
     """The call, where each argument comes from, notes, and the head of the response."""
     lines: list[Line] = []
     if row.outcome == "answer":
         lines += [line(("final answer", "label")), line(("  ", ""), (row.answer or "", "strong"))]
         if not (row.answer or "").strip():
             lines.append(line(("  (empty)", "warn")))
-        return lines
+        return [*lines, *_beside_answer(scene)]
     if row.outcome == "gave up":
         lines.append(line(("gave up without an answer", "warn")))
         if row.answer:
@@ -119,6 +120,24 @@ def call_lines(row: StepRow) -> list[Line]:
             lines.append(line(("  ! schema  ", "fail"), (check.reason, "")))
     lines.append(BLANK)
     lines += response_head(row)
+    return lines
+
+
+def _beside_answer(scene: Scene) -> list[Line]:
+    """What the reference has beside a final answer: its own answer, and the hops that were never recovered."""
+    truth = scene.truth
+    if not scene.reference_shown or truth.state not in ("ready", "no calls"):
+        return []
+    lines = [BLANK, line(("reference answer", "label")), line(("  ", ""), HANG, (answer_text(truth.answer), "strong"))]
+    missing = [hop for hop in truth.hops if hop.known and hop.recovered_at is None]
+    if missing:
+        lines += [BLANK, line(("\u2717 never recovered before this answer", "fail"))]
+    for hop in missing:
+        arguments = ", ".join(f"{name}={short_json(value)}" for name, value in hop.call.arguments.items())
+        lines.append(
+            line((f"  hop {hop.number} ", "label"), HANG, (hop.call.name, "strong"), (f"({arguments})", "dim"))
+        )
+        lines.append(line(("        needs ", "warn"), HANG, ", ".join(hop.missing[:4])))
     return lines
 
 

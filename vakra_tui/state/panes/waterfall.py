@@ -28,12 +28,27 @@ BRIEFEST_BELOW = 20
 """Cells of a verdict in a list below which it is said in fewer words, and in one."""
 
 
-def strip_lines(scene: Scene) -> list[Line]:
-    """One summary line, then one line a gate with its reason."""
+def strip_lines(scene: Scene, *, brief: bool = False) -> list[Line]:
+    """One summary line, then one line a gate with its reason; ``brief``: of the deciding gate alone."""
     verdict = scene.verdict
     if verdict is None:
         return [_without_verdict(scene)]
-    return [summary(verdict, stale=scene.stale), *_details(verdict)]
+    details = [_decisive(verdict)] if brief else _details(verdict)
+    return [summary(verdict, stale=scene.stale), *[part for part in details if part]]
+
+
+def _decisive(verdict: Verdict) -> Line:
+    """The reason of the gate that decided: the first that failed, else the first that is undecided."""
+    if verdict.detail:
+        return line(("   ", ""), HANG, (verdict.detail, ""))
+    for outcome in ("fail", "undecided"):
+        for stage in verdict.stages:
+            for ruling in (stage.rulings or {}).values():
+                if ruling is not None and ruling.outcome == outcome:
+                    return line(("   ", ""), HANG, (ruling.reason, ""))
+            if stage.outcome == outcome:
+                return line(("   ", ""), HANG, (stage.reason, ""))
+    return ()
 
 
 def _without_verdict(scene: Scene) -> Line:
@@ -56,7 +71,8 @@ def summary(verdict: Verdict, *, stale: bool = False) -> Line:
         parts += [Span("\u2717 FAIL", "fail"), Span("  no prediction for this instance")]
     else:
         for index, stage in enumerate(verdict.stages):
-            parts += [Span("  \u2502  " if index else "", "bar"), Span(f"{STAGE_WORDS[stage.stage]} ")]
+            words = STAGE_WORDS[stage.stage].replace(" ", "\u00a0")
+            parts += [Span("  \u2502  " if index else "", "bar"), Span(f"{words}\u00a0")]
             parts.append(outcome_span(stage.outcome))
         if verdict.sieve not in (None, "none", "undecided"):
             parts += [
@@ -74,7 +90,7 @@ def summary(verdict: Verdict, *, stale: bool = False) -> Line:
 def outcome_span(outcome: str) -> Span:
     """The outcome of a gate with its glyph."""
     text, role = _OUTCOMES.get(outcome, (outcome, ""))
-    return Span(text, role)
+    return Span(text.replace(" ", "\u00a0"), role)
 
 
 def _details(verdict: Verdict) -> list[Line]:

@@ -1,0 +1,116 @@
+"""The installed command in a real terminal: start, step, evaluate, leave; killed in the middle, nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+pytestmark = [
+    pytest.mark.tmux,
+    pytest.mark.skipif(shutil.which("tmux") is None, reason="the tmux program is not installed"),
+]
+
+PATIENCE_S = 90.0
+
+
+class Terminal:
+    """A shell in tmux on a socket of its own."""
+
+    def __init__(self, folder: Path, width: int, height: int) -> None:
+        self.socket = f"vakra-{uuid.uuid4().hex[:10]}"
+        environment = " ".join(f"{name}={folder / name.lower()}" for name in ("XDG_STATE_HOME", "XDG_DATA_HOME"))
+        shell = f"env -u COLUMNS -u LINES {environment} PS1='ready$ ' sh"
+        self._tmux("-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height), "-s", "t", shell)
+
+    def _tmux(self, *arguments: str) -> str:
+        done = subprocess.run(["tmux", "-L", self.socket, *arguments], capture_output=True, text=True, check=True)
+        return done.stdout
+
+    def keys(self, *keys: str) -> None:
+        self._tmux("send-keys", "-t", "t", *keys)
+
+    def shown(self) -> str:
+        return self._tmux("capture-pane", "-p", "-t", "t")
+
+    def until(self, holds: Callable[[str], bool], what: str) -> str:
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            text = self.shown()
+            if holds(text):
+                return text
+            time.sleep(0.05)
+        raise AssertionError(f"waited for: {what}\n{self.shown()}")
+
+    def until_shown(self, *texts: str) -> str:
+        return self.until(lambda shown: all(text in shown for text in texts), ", ".join(texts))
+
+    def close(self) -> None:
+        self._tmux("kill-server")
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Callable[[int, int], Terminal]]:
+    made: list[Terminal] = []
+
+    def make(width: int, height: int) -> Terminal:
+        made.append(Terminal(tmp_path, width, height))
+        return made[-1]
+
+    yield make
+    for each in made:
+        each.close()
+
+
+COMMAND = str(Path(sys.executable).parent / "vakra-tui")
+
+
+def test_start_step_evaluate_leave(terminal: Callable[[int, int], Terminal]) -> None:
+    screen = terminal(160, 45)
+    screen.keys(f"{COMMAND}; echo exit=$?", "Enter")
+    screen.until_shown("Welcome.", "POLICY", "hop 1", "WATERFALL", "FAIL", "steps 3")
+    screen.keys("s")
+    screen.until_shown("step 2: ")
+    screen.keys("v")
+    screen.until_shown("broke at:")
+    screen.keys("Escape")
+    screen.until_shown("built-in sample", "instances")
+    screen.keys("q")
+    text = screen.until_shown("exit=0")
+    assert "WATERFALL" not in text
+    screen.keys("echo typed", "Enter")
+    screen.until(lambda shown: "\ntyped" in shown, "the shell to echo")
+
+
+def test_killed_in_the_middle_every_step_comes_back(terminal: Callable[[int, int], Terminal], tmp_path: Path) -> None:
+    screen = terminal(80, 24)
+    command = f"{COMMAND} --capability 2 --limit 1"
+    screen.keys(f"{command} & echo $! > {tmp_path}/pid; fg", "Enter")
+    screen.until_shown("1 instance")
+    screen.keys("Enter")
+    screen.until_shown("WATERFALL", "FAIL")
+    screen.keys("w")
+    screen.until_shown("Who is at the wheel?")
+    screen.keys("Home", "Down", "Down", "Enter")
+    screen.until_shown("wheel: human")
+    screen.keys("n")
+    screen.until_shown("on offer")
+    screen.keys('get_symbol_by_element_name {"element_name": "Radon"}', "Enter")
+    screen.until_shown("steps 1", "get_symbol_by_element_name")
+    os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+    screen.until(lambda shown: "Killed" in shown or "ready$" in shown, "the shell")
+    screen = terminal(80, 24)
+    screen.keys(f"{command}; echo exit=$?", "Enter")
+    screen.until_shown("1 instance")
+    screen.keys("Enter")
+    screen.until_shown("wheel: human", "steps 1", "get_symbol_by_element_name")
+    screen.keys("q")
+    screen.until_shown("exit=0")
