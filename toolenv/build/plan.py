@@ -224,7 +224,7 @@ class _Reader:
 
     def _column_of(self, node: Any) -> ColumnRef:
         if not isinstance(node, self._exp.Column):
-            raise NotBuildable(f"{node.sql('sqlite')} is not a column")
+            raise NotBuildable(f"the expression {node.sql('sqlite')} is not a column")
         return self._column(node)
 
     def _comparison(self, left: Any, condition: Condition, right: Any) -> Filter:
@@ -267,7 +267,7 @@ class _Reader:
         }
         function = functions.get(type(node))
         if function is None:
-            raise NotBuildable(f"{node.sql('sqlite')} is not among what the BI tools can do")
+            raise NotBuildable(f"the expression {node.sql('sqlite')} is not among what the BI tools can do")
         inner, distinct = node.this, False
         if isinstance(inner, exp.Distinct):
             inner, distinct = inner.expressions[0], True
@@ -295,7 +295,7 @@ class _Reader:
         sums = function == "sum" and literal_value(then) == 1 and (none or literal_value(otherwise) == 0)
         if counts or sums:
             return Aggregate(function="count", where=where)
-        raise NotBuildable(f"{case.sql('sqlite')} is not a count or a sum under a condition")
+        raise NotBuildable(f"the expression {case.sql('sqlite')} is not a count or a sum under a condition")
 
     def _order(self) -> tuple[Ordering, ...]:
         order = self._tree.args.get("order")
@@ -339,7 +339,7 @@ def literal_value(node: Any) -> Any:
     if isinstance(node, exp.Paren | exp.Cast):
         return literal_value(node.this)
     if not isinstance(node, exp.Literal):
-        raise NotBuildable(f"{node.sql('sqlite')} is not a literal")
+        raise NotBuildable(f"the expression {node.sql('sqlite')} is not a literal")
     if node.is_string:
         return node.this
     return int(node.this) if node.this.isdigit() else float(node.this)

@@ -1,0 +1,118 @@
+"""``vakra-tui build``: a whole dataset from one database, its questions, and documents where there are any."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from toolenv.build import layout
+from toolenv.build.card import write_card
+from toolenv.build.database import copy_database
+from toolenv.build.generate import BuildSettings, DomainInput, Generated, Generator
+from toolenv.build.questions import read_documents, read_questions
+from toolenv.build.source import Passage, Rejection
+from toolenv.build.writer import BuildReport, Progress, build_dataset
+from toolenv.errors import DataError
+from toolenv.model import Value
+
+_WORK = ".building"
+
+
+class BuildFiles(Value, frozen=True):
+    """The files of one domain. ``distractors`` are further document files, each a collection named after its file."""
+
+    database: Path
+    questions: Path
+    domain: str
+    documents: Path | None = None
+    distractors: tuple[Path, ...] = ()
+
+
+class Built(Value, frozen=True):
+    """What a build did: what was generated from the files, and what of it was written."""
+
+    generated: Generated
+    report: BuildReport
+
+    @property
+    def rejections(self) -> tuple[Rejection, ...]:
+        return (*self.generated.rejections, *self.report.rejections)
+
+
+async def build(
+    files: BuildFiles,
+    out: Path,
+    settings: BuildSettings,
+    *,
+    distractors: Mapping[str, Sequence[Passage]] | None = None,
+    progress: Progress = lambda _: None,
+) -> Built:
+    """Make a dataset in ``out``, which must be absent or empty. Nothing is written anywhere else.
+
+    ``distractors`` are collections that are offered where no file of them is given. Raises ``DataError`` for files and
+    names that cannot be used; then ``out`` is as it was before.
+    """
+    check_domain_name(files.domain)
+    questions = read_questions(files.questions)
+    passages, facts = read_documents(files.documents) if files.documents is not None else ([], [])
+    others = {_collection(path): tuple(read_documents(path)[0]) for path in files.distractors}
+    if passages and not others and distractors is not None:
+        others = {name: tuple(found) for name, found in distractors.items() if name != files.domain}
+    if files.domain in others:
+        raise DataError(f"a distractor collection cannot have the domain's own name {files.domain!r}")
+    with _workplace(out) as work:
+        database = layout.database_path(work, files.domain)
+        copy_database(files.database, database)
+        progress(f"{files.domain}: {len(questions)} questions")
+        given = DomainInput(
+            name=files.domain,
+            database=database,
+            questions=tuple(questions),
+            passages=tuple(passages),
+            facts=tuple(facts),
+            distractors=others,
+        )
+        generated = Generator(given, settings).make()
+        progress(f"{files.domain}: {len(generated.source.tasks)} tasks to execute")
+        report = await build_dataset([generated.source], work, strict=False, progress=progress)
+        built = Built(generated=generated, report=report)
+        write_card(work, files, settings, built)
+    return built
+
+
+def check_domain_name(name: str) -> None:
+    """Raise ``DataError`` for a name that cannot be a folder, a path in a URL and part of a tool's name."""
+    if not name.isidentifier() or not name.isascii() or len(name) > 60:
+        raise DataError(f"the domain name {name!r} must be an identifier: letters, digits and _, not a digit first")
+
+
+@contextmanager
+def _workplace(out: Path) -> Iterator[Path]:
+    """A folder inside ``out`` to build in; its content moves up when all went well, and goes when not."""
+    existed = out.exists()
+    try:
+        if existed and (not out.is_dir() or any(out.iterdir())):
+            raise DataError(f"{out} exists and is not an empty folder; build into a new one")
+        work = out / _WORK
+        work.mkdir(parents=True)
+    except OSError as error:
+        raise DataError(f"{out} cannot be written: {error.strerror}") from error
+    done = False
+    try:
+        yield work
+        for item in sorted(work.iterdir()):
+            os.replace(item, out / item.name)
+        done = True
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+        if not done and not existed:
+            shutil.rmtree(out, ignore_errors=True)
+
+
+def _collection(path: Path) -> str:
+    name = path.stem.removesuffix("_docs")
+    check_domain_name(name)
+    return name

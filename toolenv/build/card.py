@@ -1,0 +1,151 @@
+"""The dataset card: what a dataset holds, how it is distributed, what was left out and why.
+
+``card.json`` is for programs, ``CARD.md`` the same for a reader. Both hold no clock time and no path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from toolenv.build import layout
+from toolenv.build.source import Rejection
+from toolenv.model import CAPABILITY_DIRS, Json
+
+if TYPE_CHECKING:
+    from toolenv.build.builder import BuildFiles, Built
+    from toolenv.build.generate import BuildSettings
+
+FORMAT = "vakra-tui/card@1"
+_MOST_EXAMPLES = 3
+
+
+def write_card(root: Path, files: BuildFiles, settings: BuildSettings, built: Built) -> None:
+    """Write ``card.json`` and ``CARD.md`` of a dataset that lies in ``root``."""
+    card = {
+        "format": FORMAT,
+        "domain": files.domain,
+        "sources": {
+            "database": _digest(files.database),
+            "questions": _digest(files.questions),
+            "documents": _digest(files.documents) if files.documents is not None else None,
+        },
+        "settings": msgspec.to_builtins(settings),
+        "questions": {
+            "read": built.generated.asked,
+            "became endpoints": built.generated.accepted,
+            "merged with an equal template": built.generated.merged_away,
+        },
+        "endpoints": built.report.endpoints[files.domain],
+        "graph": {"hop templates": built.generated.hop_templates, "edges": built.generated.edges},
+        "instances": {split: counts(root, files.domain, split) for split in layout.SPLITS},
+        "removed_passages": [msgspec.to_builtins(leak) for leak in built.report.removed],
+        "rejections": [
+            {"stage": r.stage, "subject": r.subject, "reason": r.reason} for r in built.rejections
+        ],
+    }
+    layout.write_json(root / "card.json", card)
+    (root / "CARD.md").write_text("\n".join(_lines(card, built.rejections)) + "\n", encoding="utf-8")
+
+
+def counts(root: Path, domain: str, split: Any) -> dict[str, Json]:
+    """Instances of a split by capability, and how their calls, hops, patterns, turns, styles and policies fall."""
+    found: dict[str, Json] = {}
+    for capability, folder in CAPABILITY_DIRS.items():
+        path = layout.instance_path(root, capability, "output", domain, split)
+        if not path.is_file():
+            continue
+        records = json.loads(path.read_text(encoding="utf-8"))
+        turns = [record["output"][-1] for record in records]
+        calls = Counter(len(turn["sequence"]["tool_call"]) - (capability == 1) for turn in turns)
+        shares: dict[str, Counter[Any]] = {"calls": calls}
+        if capability == 1:
+            shares["style"] = Counter(record["server_type"] for record in records)
+        if capability in (3, 4):
+            shares["hops"] = Counter(len(turn.get("hops", ())) for turn in turns)
+        if capability == 4:
+            shares["pattern"] = Counter(record["hop_pattern"] for record in records)
+            shares["turns"] = Counter(len(record["output"]) for record in records)
+            shares["policy"] = Counter(
+                f"{p['kind']}, {'applies' if p['applies'] else 'does not apply'}, {p['effect']}"
+                if (p := record.get("policy"))
+                else "none"
+                for record in records
+            )
+        found[folder] = {
+            "instances": len(records),
+            **{name: {str(k): share[k] for k in sorted(share)} for name, share in shares.items()},
+        }
+    return found
+
+
+def kind_of(reason: str) -> str:
+    """A reason without its values, so that equal kinds can be counted."""
+    kind = re.sub(r"^(the (?:condition|expression)) .* (is not (?:among|a column|a literal|a count))", r"\1 … \2", reason)
+    kind = re.sub(r"'(?:[^']|'')*'|\"[^\"]*\"|\b\d[\d.,]*\b|\[.*\]", "…", kind)
+    return re.sub(r"^call … \(\w+\) fails.*", "a call fails", kind)[:140]
+
+
+def by_kind(rejections: Sequence[Rejection]) -> dict[tuple[str, str], list[Rejection]]:
+    """Rejections by stage and kind of reason, the most frequent first."""
+    found: dict[tuple[str, str], list[Rejection]] = {}
+    for rejection in rejections:
+        found.setdefault((rejection.stage, kind_of(rejection.reason)), []).append(rejection)
+    return dict(sorted(found.items(), key=lambda item: (item[0][0], -len(item[1]), item[0][1])))
+
+
+def _lines(card: Mapping[str, Any], rejections: Sequence[Rejection]) -> Iterator[str]:
+    yield f"# Dataset card: {card['domain']}"
+    yield ""
+    questions = card["questions"]
+    yield (
+        f"{questions['read']} questions were read, {questions['became endpoints']} became endpoints "
+        f"({questions['merged with an equal template']} merged with an equal template); "
+        f"{card['endpoints']} endpoints in all. The connectivity graph has {card['graph']['hop templates']} hop "
+        f"templates and {card['graph']['edges']} edges. Seed {card['settings']['seed']}."
+    )
+    for split, capabilities in card["instances"].items():
+        yield ""
+        yield f"## Split `{split}`"
+        yield ""
+        yield "| capability | instances | distribution |"
+        yield "|---|---|---|"
+        for name, content in capabilities.items():
+            parts = [
+                f"{what}: " + ", ".join(f"{value} × {number}" for value, number in share.items())
+                for what, share in content.items()
+                if what != "instances"
+            ]
+            yield f"| {name} | {content['instances']} | {'; '.join(parts)} |"
+    yield ""
+    yield "## Left out"
+    yield ""
+    yield "| what it was to be | how many | why | for example |"
+    yield "|---|---|---|---|"
+    for (stage, kind), found in by_kind(rejections).items():
+        examples = "; ".join(_cell(r.subject) for r in found[:_MOST_EXAMPLES])
+        yield f"| {stage} | {len(found)} | {_cell(kind)} | {examples} |"
+    if card["removed_passages"]:
+        yield ""
+        yield "## Passages left out because they answer an endpoint's hop"
+        yield ""
+        yield "| passage | hop | answer |"
+        yield "|---|---|---|"
+        for leak in card["removed_passages"]:
+            yield f"| {_cell(leak['doc_id'])} | {_cell(leak['hop'])} | {_cell(leak['answer'])} |"
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as stream:
+        return f"sha256:{hashlib.file_digest(stream, 'sha256').hexdigest()}"
