@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from toolenv.model import Value
 from toolenv.openai_compat import Budget, EndpointSettings
-from toolenv.openai_compat.settings import DEFAULT_BASE_URL, key_from_environment, prices_from_environment
+from toolenv.openai_compat.settings import (
+    DEFAULT_BASE_URL,
+    dialect_from_environment,
+    key_from_environment,
+    prices_from_environment,
+)
 
 
 class JudgeSettings(Value, frozen=True):
@@ -29,9 +34,9 @@ def judge_settings(
     max_tokens: int | None = None,
     max_cost: float | None = None,
 ) -> JudgeSettings:
-    """Settings from command-line options; key and prices come from the environment.
+    """Settings from command-line options; key, prices and dialect come from the environment.
 
-    Raises ``DataError`` for prices that cannot be read.
+    Raises ``DataError`` for an address that cannot be used and for prices or a dialect that cannot be read.
     """
     endpoint = EndpointSettings(
         model=model,
@@ -40,5 +45,6 @@ def judge_settings(
         concurrency=concurrency,
         budget=Budget(max_tokens=max_tokens, max_cost=max_cost),
         prices=prices_from_environment("judge"),
+        dialect=dialect_from_environment("judge"),
     )
     return JudgeSettings(endpoint=endpoint)

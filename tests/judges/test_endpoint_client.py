@@ -19,6 +19,7 @@ from toolenv.openai_compat.sending import Waiting
 from toolenv.openai_compat.settings import (
     PLACEHOLDER_KEY,
     RetryPolicy,
+    dialect_from_environment,
     key_from_environment,
     prices_from_environment,
 )
@@ -403,6 +404,23 @@ async def test_a_dialect_is_a_setting(endpoint: Any) -> None:
     assert not {"seed", "max_tokens", "max_completion_tokens"} & set(body)
 
 
+async def test_an_endpoint_without_a_system_role_gets_instructions_from_the_user(
+    endpoint: Any, failed: Any, said: Any
+) -> None:
+    def answer(body: dict[str, Any]) -> Any:
+        roles = [message["role"] for message in body["messages"]]
+        return failed(400, "System role not supported") if "system" in roles else said(str(roles))
+
+    endpoint.default = answer
+    asking = client(endpoint)
+    for _ in range(2):
+        assert (await asking.chat([{"role": "system", "content": "s"}, *ASK])).content == "['user']"
+    await asking.aclose()
+    assert endpoint.asked[-1]["messages"] == [{"role": "user", "content": "s\n\nsay pass"}]
+    assert list(asking.dropped) == ["system role"]
+    assert len(endpoint.asked) == 3
+
+
 async def test_embeddings_come_in_the_order_of_their_texts(endpoint: Any) -> None:
     endpoint.default = lambda body: {"data": [{"index": 1, "embedding": [1, 0]}, {"index": 0, "embedding": [0, 1.5]}]}
     asking = client(endpoint)
@@ -436,6 +454,14 @@ def test_keys_and_prices_come_from_the_environment() -> None:
         input_per_million=2.5, output_per_million=10
     )
     assert prices_from_environment("judge", {}) is None
+    assert dialect_from_environment("judge", {}) == Dialect()
+    given = {"VAKRA_TUI_JUDGE_DIALECT": '{"system_role": "user", "omit": ["seed"], "extra_body": {"top_k": 1}}'}
+    assert dialect_from_environment("judge", given) == Dialect(
+        system_role="user", omit=frozenset({"seed"}), extra_body={"top_k": 1}
+    )
+    for odd in ("{", '{"role": 1}', '{"system_role": "king"}', '{"max_tools": 0}', "[]"):
+        with pytest.raises(DataError, match="VAKRA_TUI_JUDGE_DIALECT"):
+            dialect_from_environment("judge", {"VAKRA_TUI_JUDGE_DIALECT": odd})
     for broken in ("two words", "naïve-key", "line\nbreak"):
         with pytest.raises(DataError, match="OPENAI_API_KEY") as caught:
             key_from_environment("agent", {"OPENAI_API_KEY": broken})

@@ -184,7 +184,7 @@ class Client:
         tools: Sequence[Mapping[str, Any]],
         on_delta: DeltaListener | None = None,
     ) -> ChatReply:
-        """Send, giving up optional parameters that a refusal names; each round gives up one, so it ends."""
+        """Send, giving up what a refusal names: an optional parameter, or the system role. Each round gives up one."""
         while True:
             usage = {} if on_delta is None else {"stream_options": {"include_usage": True}}
             sent = self._negotiation.shape({**parameters, **usage})
@@ -192,6 +192,8 @@ class Client:
                 return await self._once(messages, sent, tools, on_delta)
             except EndpointError as error:
                 refusal = ProviderError(error.kind, str(error), status=error.status, param=error.param)
+                if self._negotiation.refuses_system_role(refusal, messages):
+                    continue
                 named = self._negotiation.named(refusal, sent)
                 if named is None:
                     raise
@@ -204,7 +206,7 @@ class Client:
         tools: Sequence[Mapping[str, Any]],
         on_delta: DeltaListener | None = None,
     ) -> ChatReply:
-        body = {"model": self.settings.model, "messages": wired(messages, self.settings.dialect), **sent}
+        body = {"model": self.settings.model, "messages": wired(messages, self._negotiation.dialect), **sent}
         if on_delta is not None:
             body["stream"] = True
         body.update(self.settings.dialect.extra_body)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from toolenv.openai_compat.faults import ProviderError
 from toolenv.openai_compat.settings import Dialect
@@ -25,11 +27,18 @@ _WORDS: Mapping[str, re.Pattern[str]] = {
 }
 
 
+SYSTEM_ROLE = "system role"
+_NO_SYSTEM_ROLE = re.compile(r"system[ '\"_-]{0,3}(role|message|prompt|instruction)|role[ '\":=]{0,4}system", re.I)
+
+
 class Negotiation:
-    """The parameters that an endpoint was found to refuse, and the name under which it takes a limit on tokens."""
+    """The parameters that an endpoint was found to refuse, and the name under which it takes a limit on tokens.
+
+    ``dialect`` is the one it was given, changed where the endpoint refused a role for instructions.
+    """
 
     def __init__(self, dialect: Dialect) -> None:
-        self._dialect = dialect
+        self.dialect = dialect
         self._limit: str = "max_tokens" if dialect.token_limit == "auto" else dialect.token_limit
         self._switched = False
         self._dropped: dict[str, str] = {}
@@ -45,7 +54,7 @@ class Negotiation:
         for name, value in parameters.items():
             if name == "max_tokens":
                 name = self._limit
-            if value is not None and name != "none" and name not in self._dropped and name not in self._dialect.omit:
+            if value is not None and name != "none" and name not in self._dropped and name not in self.dialect.omit:
                 shaped[name] = value
         return shaped
 
@@ -60,11 +69,23 @@ class Negotiation:
                 return root
         return next((name for name in present if _WORDS[name].search(error.message)), None)
 
+    def refuses_system_role(self, error: ProviderError, messages: Sequence[Mapping[str, Any]]) -> bool:
+        """Whether a refusal is about a role for instructions that was used; they then go to the user message."""
+        if error.kind != "refused" or self.dialect.system_role == "user":
+            return False
+        if not any(message.get("role") == "system" for message in messages):
+            return False
+        if not _NO_SYSTEM_ROLE.search(error.message):
+            return False
+        self.dialect = msgspec.structs.replace(self.dialect, system_role="user")
+        self.drop(SYSTEM_ROLE, error.message)
+        return True
+
     def give_up(self, name: str, words: str) -> None:
         """Stop sending a parameter; a limit on tokens is first tried under its other name."""
         if name in LIMIT_NAMES and name != self._limit:
             return
-        if name in LIMIT_NAMES and self._dialect.token_limit == "auto" and not self._switched:
+        if name in LIMIT_NAMES and self.dialect.token_limit == "auto" and not self._switched:
             self._switched = True
             self._limit = LIMIT_NAMES[1 - LIMIT_NAMES.index(name)]
             return

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
+
+import msgspec
 
 from toolenv.errors import DataError
 from toolenv.model import Value
@@ -59,13 +61,13 @@ class Budget(Value, frozen=True):
     max_cost: float | None = None
 
 
-class Dialect(Value, frozen=True):
+class Dialect(Value, frozen=True, forbid_unknown_fields=True):
     """Where an endpoint differs from the reference.
 
     ``token_limit`` names the parameter that limits a reply (``auto`` finds out). ``system_role`` is the role under
-    which instructions are sent; ``user`` sends them as a user message. ``empty_content`` is what an assistant message
-    with tool calls and no text says. ``omit`` are parameters that are never sent; ``extra_body`` is added to every
-    chat request as it stands. ``max_tools`` is how many tools one request may offer.
+    which instructions are sent; ``user`` puts them before the first user message. ``empty_content`` is what an
+    assistant message with tool calls and no text says. ``omit`` are parameters that are never sent; ``extra_body`` is
+    added to every chat request as it stands. ``max_tools`` is how many tools one request may offer.
     """
 
     token_limit: Literal["auto", "max_tokens", "max_completion_tokens", "none"] = "auto"
@@ -73,7 +75,7 @@ class Dialect(Value, frozen=True):
     empty_content: Literal["null", "text"] = "null"
     omit: frozenset[str] = frozenset()
     extra_body: Mapping[str, Any] = {}
-    max_tools: int = 128
+    max_tools: Annotated[int, msgspec.Meta(ge=1)] = 128
 
 
 class EndpointSettings(Value, frozen=True):
@@ -149,3 +151,19 @@ def prices_from_environment(purpose: Purpose, environment: Mapping[str, str] | N
     if not (0 <= given < 1e6 and 0 <= made < 1e6):
         raise DataError(f"{name} is {text!r}; prices are numbers from 0 to a million.")
     return Prices(input_per_million=given, output_per_million=made)
+
+
+def dialect_from_environment(purpose: Purpose, environment: Mapping[str, str] | None = None) -> Dialect:
+    """The dialect set as a JSON object in ``VAKRA_TUI_<PURPOSE>_DIALECT``, with the fields of ``Dialect``.
+
+    Raises ``DataError`` for a value of another form.
+    """
+    variables = os.environ if environment is None else environment
+    name = f"VAKRA_TUI_{purpose.upper()}_DIALECT"
+    text = variables.get(name, "").strip()
+    if not text:
+        return Dialect()
+    try:
+        return msgspec.json.decode(text, type=Dialect)
+    except msgspec.DecodeError as error:
+        raise DataError(f'{name} is not a dialect ({error}); for example {{"system_role": "user"}}.') from None

@@ -40,7 +40,27 @@ def wired(messages: Sequence[Mapping[str, Any]], dialect: Dialect) -> list[dict[
         elif role == "tool":
             copy["tool_call_id"] = _result_id(copy.get("tool_call_id"), open_calls)
         sent.append(copy)
-    return sent
+    return _merged(sent) if dialect.system_role == "user" else sent
+
+
+def _merged(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """User messages that follow each other made one, for endpoints that want roles to alternate."""
+    merged: list[dict[str, Any]] = []
+    for message in messages:
+        texts = [one.get("content") for one in (*merged[-1:], message)]
+        if (
+            merged
+            and merged[-1].get("role") == message.get("role") == "user"
+            and all(isinstance(t, str) for t in texts)
+        ):
+            merged[-1] = {**merged[-1], "content": f"{texts[0]}\n\n{texts[1]}"}
+        else:
+            merged.append(message)
+    return merged
+
+
+def _is_user_text(message: Mapping[str, Any]) -> bool:
+    return message.get("role") == "user" and isinstance(message.get("content"), str)
 
 
 def arguments_text(arguments: Any) -> str:
