@@ -322,24 +322,29 @@ def slow_judge() -> Any:
 # --- measuring -------------------------------------------------------------------------------------------------------
 
 
-async def measure_judge(material: Material, scratch: Path, options: argparse.Namespace) -> dict[str, Any]:
-    batches, loops = [], []
+async def measure_judge(material: Material, scratch: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
+    one, many, loops = [], [], []
     with slow_judge() as url:
         judged = ["--judge", "openai", "--judge-model", "m", "--judge-base-url", url]
-        at_a_time = ["--judge-concurrency", str(CONCURRENCY), "--concurrency", str(CONCURRENCY)]
+        judged += ["--judge-concurrency", str(CONCURRENCY), "--concurrency", str(CONCURRENCY)]
         dataset = Dataset.open(material.data)
         for number in range(options.repeat):
-            batches.append(batch(material, scratch, f"judge{number}", *judged, *at_a_time))
+            one.append(batch(material, scratch, f"judge{number}", *judged))
+            many.append(batch(material, scratch, f"judges{number}", *judged, "--workers", str(options.workers)))
             judge = OpenAIJudge(judge_settings(model="m", base_url=url, concurrency=1))
             try:
                 environment = NativeEnvironment(dataset)
                 loops.append(await loop_seconds(material, environment, judge, dataset, options.baseline))
             finally:
                 await judge.aclose()
-    report = batches[0][2]
-    rulings = sum(report["decided"][gate]["judge"] for gate in report["decided"])
+    decided = one[0][2]["decided"]
+    rulings = sum(decided[gate]["judge"] for gate in decided)
     what = f"judge of {LATENCY_S * 1e3:.0f} ms, concurrency {CONCURRENCY}, {rulings} rulings"
-    return compared("judge", what, batches, loops, options.count)
+    single = compared("judge", f"{what}, 1 process", one, loops, options.count)
+    return [
+        single,
+        {**compared("judge", f"{what}, {options.workers} workers", many, loops, options.count), "target": None},
+    ]
 
 
 async def measure_offline(material: Material, scratch: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
@@ -399,10 +404,8 @@ def show(line: dict[str, Any]) -> bool:
         sides = f"{line['few_mib']:.0f} MiB, {line['many_mib']:.0f} MiB ({line['few_s']:.1f} s, {line['many_s']:.1f} s)"
     else:
         sides = f"loop {line['loop_s']:.1f} s, batch {line['batch_s']:.1f} s, peak {line['peak_mib']:.0f} MiB"
-    sign = "<=" if memory else ">="
-    print(
-        f"{line['what']}: {sides}, ratio {line['ratio']:.2f} ({sign} {line['target']:g}: {'ok' if met else 'MISSED'})"
-    )
+    wanted = "" if target is None else f" ({'<=' if memory else '>='} {target:g}: {'ok' if met else 'MISSED'})"
+    print(f"{line['what']}: {sides}, ratio {line['ratio']:.2f}{wanted}", flush=True)
     return met
 
 
@@ -429,7 +432,7 @@ def main() -> int:
         material = Material(mini, scratch / "material", options.count)
         batch(material, scratch, "first", "--limit", "1")
         if "judge" in only:
-            lines.append(asyncio.run(measure_judge(material, scratch, options)))
+            lines += asyncio.run(measure_judge(material, scratch, options))
         if "offline" in only:
             lines += asyncio.run(measure_offline(material, scratch, options))
         if "memory" in only and options.memory:
