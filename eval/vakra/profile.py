@@ -73,7 +73,7 @@ async def _scored(pairs: Sequence[_Pair], context: ScoringContext) -> list[Verdi
             outcomes = await replay(session, first.capability, [pair.dialogue for pair in pairs])
         finally:
             await session.close()
-    except EnvironmentFailure as error:
+    except (EnvironmentFailure, DataError) as error:
         return [_unscored(pair.item, "environment", str(error)) for pair in pairs]
     judge = in_released_form(context.judge)
     asked = (_verdict(pair, outcome, context, judge) for pair, outcome in zip(pairs, outcomes, strict=True))

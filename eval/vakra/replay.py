@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from eval.vakra.coercion import released_arguments
 from eval.vakra.records import TurnRecord
 from toolenv.environment import TableView, ToolSession
-from toolenv.errors import EnvironmentFailure, NotRecorded
+from toolenv.errors import DataError, EnvironmentFailure, NotRecorded
 from toolenv.model import Json, ToolCall, ToolResult, ToolSpec, Value
 from toolenv.schema import refusal
 
@@ -77,7 +77,7 @@ class Replayer:
                     done.append(ReplayedTurn(calls=tuple([await self._call(call, is_truth) for call in turn.calls])))
         except NotRecorded as error:
             return NotReplayed(reason=str(error), recorded=True)
-        except EnvironmentFailure as error:
+        except (EnvironmentFailure, DataError) as error:
             return NotReplayed(reason=str(error), recorded=False)
         return tuple(done)
 
