@@ -231,11 +231,16 @@ class Stepper:
         self._tools = None
 
     def _opens(self, proposal: Proposal) -> bool:
+        """Whether a proposal is the opening: the first call, or a driver's repetition of the stepper's own.
+
+        Any later call of the same kind is a call like others; a recording that made it twice would never get on.
+        """
+        steps = self.trajectory.steps
         return (
             self.opening is not None
             and isinstance(proposal.decision, CallTool)
             and same_call(proposal.decision.call, self.opening)
-            and all(step.opening for step in self.trajectory.steps)
+            and (not steps or (len(steps) == 1 and steps[0].actor == "stepper"))
         )
 
     def _stop(self, pause: Pause, proposal: Proposal | None) -> Pause:

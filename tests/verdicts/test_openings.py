@@ -26,6 +26,13 @@ def test_an_opening_that_the_prediction_makes_itself_counts_for_nothing(world):
     assert {item["step"] for item in verdict.stages[1].evidence} == {1}, "the peek of step 1 shows the count already"
 
 
+def test_an_opening_made_twice_is_played_once_each(world):
+    world.instance("u1", [5], DC)
+    world.predict("u1", "5", [opens("u1"), opens("u1"), opens("u1"), *DC])
+    verdict = world.verdict()
+    assert verdict.passed is True and verdict.stages[1].evidence[0] == {"hop": 1, "step": 3}
+
+
 def test_the_opening_alone_is_no_call(world):
     world.instance(
         "u1", [10], [("aggregate_data", {"data_label": "retrieved_data_1", "aggregation_operation": "count"})]
