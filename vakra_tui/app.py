@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from rich.text import Text
 from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
@@ -107,19 +108,40 @@ class VakraApp(App[int]):
             listing = await self.engine.call(self.world.open)
             first = await self.engine.run(self.world.first())
         except VakraError as error:
-            self.report(str(error), title="The data cannot be opened")
+            self.exit(return_code=2, message=Text(f"vakra-tui: {sanitize(str(error))}"))
             return
         self.instances.take(listing)
         self.opened = True
         if first is not None:
             self.open_entry(first, hint=self.world.wants_hint)
         await self.engine.run(self.world.read_flags())
+        if self.world.keeping.damaged is not None:
+            self._ask_about_store(str(self.world.keeping.damaged))
         for start in range(0, len(listing.entries), READ_AT_ONCE):
             entries = listing.entries[start : start + READ_AT_ONCE]
             await self.engine.call(self.world.read_entries, entries)
             self._list_changed()
         if self.world.wiring.sample:
             self.evaluate_entries(listing.entries)
+
+    @work(group="store")
+    async def _ask_about_store(self, path: str) -> None:
+        """A store that cannot be read: go on without it, or move it away with consent and begin a fresh one."""
+        from vakra_tui.screens.choice import ChoiceScreen
+
+        choices = (
+            ("leave it", "go on; steps and flags of this visit are not kept"),
+            ("set it aside", "rename the file, which loses nothing, and begin a fresh one"),
+        )
+        problem = self.world.keeping.problem
+        picked = await self.push_screen_wait(ChoiceScreen(f"{problem}\n\n{path}", choices))
+        if picked == "set it aside":
+            try:
+                moved = await self.engine.call(self.world.keeping.set_aside)
+            except VakraError as error:
+                self.report(str(error))
+                return
+            self.toast(f"The old file is now {moved}")
 
     def _list_changed(self) -> None:
         if self.screen is self.instances:

@@ -87,6 +87,8 @@ async def test_the_tabs_of_a_step(store: Store) -> None:
         assert "[response]" in squeezed(app)
         assert "score 7.1" in squeezed(app)
         await pilot.press("t")
+        assert "this step made no table" in squeezed(app)
+        await pilot.press("t")
         assert '{"results": [{"id": "d1"' in squeezed(app)
         await pilot.press("t", "t")
         assert "[provenance]" in squeezed(app)

@@ -90,7 +90,7 @@ async def test_a_large_response_opens_in_a_worker_and_scrolls(tmp_path: Path) ->
         await until_shown(pilot, "▸ 9: ")
         await pilot.press("end")
         await until_shown(pilot, "5999: ")
-        await pilot.press("t")
+        await pilot.press("t", "t")
         await until_shown(pilot, '{"items": [')
         await pilot.press("end")
         assert "lorem" in squeezed(app)

@@ -159,8 +159,8 @@ async def test_through_every_pane(text: str, tmp_path: Path) -> None:
         await pilot.press("h")
         for key in ("g", "0", "enter"):
             await pilot.press(key)
-        for _ in range(5):
-            for _ in range(5):
+        for _ in range(4):
+            for _ in step.TABS:
                 check(app)
                 await pilot.press("t")
             await pilot.press("s")

@@ -65,8 +65,9 @@ def _main(argv: Sequence[str]) -> int:
     from vakra_tui.app import VakraApp
     from vakra_tui.wiring import Wiring
 
-    VakraApp(Wiring(options)).run()
-    return 0
+    app = VakraApp(Wiring(options))
+    app.run()
+    return app.return_code or 0
 
 
 def _refuse_batch_options(parser: Parser, arguments: dict[str, object]) -> None:

@@ -72,6 +72,7 @@ class CallScreen(Screen[ToolCall | None]):
         Binding("escape", "leave", "back"),
         Binding("f2", "scratch", "try without trace"),
         Binding("f3", "run", "run as step"),
+        Binding("q", "leave", "back", show=False),
     ]
 
     app: VakraApp

@@ -46,6 +46,7 @@ class ToolsScreen(Screen[ToolSpec | ToolCall | None]):
         Binding("tab", "complete", "complete", show=True, priority=True),
         Binding("enter", "open", "form", show=True),
         Binding("slash", "find", "find"),
+        Binding("q", "leave", "back", show=False),
     ]
 
     def __init__(self, tools: Sequence[ToolSpec], policy: PolicyView) -> None:

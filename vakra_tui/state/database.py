@@ -125,10 +125,11 @@ def schema_lines(table: Table) -> list[Line]:
 class RowsSource:
     """The rows of a table as lines: names first, then rows; a page that is not there yet is asked for.
 
-    ``fetch(start)`` is called with the first row of a page that is looked at; ``put`` hands its rows in.
+    ``fetch(start)`` is called with the first row of a page that is looked at; ``put`` hands its rows in, at once where
+    ``at_once`` says so (a table in memory), else later.
     """
 
-    def __init__(self, names: Sequence[str], rows: int, fetch: Callable[[int], None]) -> None:
+    def __init__(self, names: Sequence[str], rows: int, fetch: Callable[[int], None], *, at_once: bool = False) -> None:
         self._names = tuple(names)
         self._rows = rows
         self._fetch = fetch
@@ -136,6 +137,7 @@ class RowsSource:
         self._asked: set[int] = set()
         self._widths = [min(max(len(name), 4), WIDEST_CELL) for name in self._names]
         self._measured = False
+        self._at_once = at_once
 
     def put(self, start: int, rows: list[tuple[Json, ...]]) -> None:
         """The rows of the page that begins at ``start``."""
@@ -148,6 +150,9 @@ class RowsSource:
                     self._widths[index] = min(max(self._widths[index], length), WIDEST_CELL)
 
     def layout(self, width: int) -> int:
+        if self._at_once and self._rows and 0 not in self._asked:
+            self._asked.add(0)
+            self._fetch(0)
         return self._rows + 1
 
     @property
@@ -165,10 +170,11 @@ class RowsSource:
         start = number - number % PAGE
         page = self._pages.get(start)
         parts = [Span(f"{number + 1:>6}  ", "dim")]
+        if page is None and start not in self._asked:
+            self._asked.add(start)
+            self._fetch(start)
+            page = self._pages.get(start)
         if page is None:
-            if start not in self._asked:
-                self._asked.add(start)
-                self._fetch(start)
             return (*parts, Span("\u2026", "dim"))
         if number - start >= len(page):
             return tuple(parts)

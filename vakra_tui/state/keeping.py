@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolenv.errors import StoreError
@@ -24,17 +25,32 @@ class Keeping:
         self._open_store = open_store
         self._store: AsyncStore | None = None
         self.problem = ""
+        self.damaged: Path | None = None
 
     def ready(self) -> AsyncStore | None:
         """The store, or None where it cannot be used."""
         if self._store is None and not self.problem:
             from sessions.store import AsyncStore
+            from sessions.store.errors import StoreUnusable
 
             try:
                 self._store = AsyncStore(self._open_store())
             except StoreError as error:
                 self.problem = str(error)
+                if isinstance(error, StoreUnusable):
+                    self.damaged = error.path
         return self._store
+
+    def set_aside(self) -> Path:
+        """Move a store that cannot be read out of the way; gives its new place. The next use begins a fresh one."""
+        from sessions.store import set_aside
+
+        if self.damaged is None:
+            raise StoreError("The store can be read; there is nothing to set aside.")
+        moved = set_aside(self.damaged)
+        self.damaged = None
+        self.problem = ""
+        return moved
 
     async def last_session(self, dataset: str, uuid: str, run: str) -> StoredSession | None:
         """The session of a person that was worked on last, for an instance and a run (fingerprints)."""

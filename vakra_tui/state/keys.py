@@ -38,7 +38,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("tab", "next pane (shift+tab: the one before)"),
             ("1 2 3", "steps, step, ground truth"),
             ("4", "all reasons of the waterfall, or a few"),
-            ("t T", "next or previous tab of the step: call, response, raw, messages, provenance"),
+            ("t T", "next or previous tab of the step: call, response, table, raw, messages, provenance"),
             ("h", "earlier turns of the dialogue"),
             ("enter", "on a JSON node: fold or unfold"),
             ("esc", "back to the list of instances"),

@@ -8,6 +8,7 @@ from typing import Literal
 from sessions.trajectory import Message
 from toolenv.model import Json
 from vakra_tui.state import response as responses
+from vakra_tui.state.database import PAGE, RowsSource
 from vakra_tui.state.json_tree import scalar_line
 from vakra_tui.state.lines import BLANK, HANG, Line, Lines, LineSource, Role, Span, line
 from vakra_tui.state.panes.head import answer_text
@@ -16,8 +17,8 @@ from vakra_tui.state.response import RawText
 from vakra_tui.state.scene import ArgumentRow, Scene, StepRow
 from vakra_tui.text import one_line, size_words
 
-Tab = Literal["call", "response", "raw", "messages", "provenance"]
-TABS: tuple[Tab, ...] = ("call", "response", "raw", "messages", "provenance")
+Tab = Literal["call", "response", "table", "raw", "messages", "provenance"]
+TABS: tuple[Tab, ...] = ("call", "response", "table", "raw", "messages", "provenance")
 
 PEEK_LINES = 14
 """Lines of a response that the call tab shows under the arguments."""
@@ -63,6 +64,8 @@ def source(tab: Tab, row: StepRow | None, scene: Scene) -> LineSource:
         return Lines(call_lines(row, scene))
     if tab == "response":
         return _response(row)
+    if tab == "table":
+        return _table(row)
     if tab == "raw":
         return _raw(row)
     if tab == "messages":
@@ -260,6 +263,19 @@ def value_lines(value: Json, limit: int = 200) -> list[Line]:
     if count > limit:
         lines.append(line((f"\u2026 {count - limit} more lines", "dim")))
     return lines
+
+
+def _table(row: StepRow) -> LineSource:
+    """The whole table behind the handle that this step made; its rows are read when they are looked at."""
+    view = row.table
+    if view is None:
+        return Lines([line(("this step made no table that can be shown", "dim"))])
+
+    def fetch(start: int) -> None:
+        rows.put(start, list(view.rows(start, min(start + PAGE, view.num_records))))
+
+    rows = RowsSource([column.name for column in view.columns], view.num_records, fetch, at_once=True)
+    return rows
 
 
 def _raw(row: StepRow) -> LineSource:
