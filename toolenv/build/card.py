@@ -47,9 +47,7 @@ def write_card(root: Path, files: BuildFiles, settings: BuildSettings, built: Bu
         "graph": {"hop templates": built.generated.hop_templates, "edges": built.generated.edges},
         "instances": {split: counts(root, files.domain, split) for split in layout.SPLITS},
         "removed_passages": [msgspec.to_builtins(leak) for leak in built.report.removed],
-        "rejections": [
-            {"stage": r.stage, "subject": r.subject, "reason": r.reason} for r in built.rejections
-        ],
+        "rejections": [{"stage": r.stage, "subject": r.subject, "reason": r.reason} for r in built.rejections],
     }
     layout.write_json(root / "card.json", card)
     (root / "CARD.md").write_text("\n".join(_lines(card, built.rejections)) + "\n", encoding="utf-8")
@@ -88,7 +86,9 @@ def counts(root: Path, domain: str, split: Any) -> dict[str, Json]:
 
 def kind_of(reason: str) -> str:
     """A reason without its values, so that equal kinds can be counted."""
-    kind = re.sub(r"^(the (?:condition|expression)) .* (is not (?:among|a column|a literal|a count))", r"\1 … \2", reason)
+    kind = re.sub(
+        r"^(the (?:condition|expression)) .* (is not (?:among|a column|a literal|a count))", r"\1 … \2", reason
+    )
     kind = re.sub(r"'(?:[^']|'')*'|\"[^\"]*\"|\b\d[\d.,]*\b|\[.*\]", "…", kind)
     return re.sub(r"^call … \(\w+\) fails.*", "a call fails", kind)[:140]
 

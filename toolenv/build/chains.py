@@ -13,8 +13,8 @@ from typing import Any, Literal
 from toolenv.build.plan import (
     Aggregate,
     ColumnRef,
+    Condition,
     Conjunction,
-    Filter,
     Number,
     Scalar,
     SelectPlan,
@@ -122,7 +122,12 @@ class _Writer:
         for one in conjunction:
             if one.date_part is not None:
                 data = self.date_part(data, self.key(one.column), one.date_part)
-            data = self.filter(data, self.key(one.column), one)
+            if one.substring is not None:
+                data = self.substring(data, self.key(one.column), *one.substring)
+            value = one.value
+            if isinstance(value, Aggregate):
+                value = self.aggregate(self._filtered(Ref(step=-1), value.where), value)
+            data = self.filter(data, self.key(one.column), one.condition, value)
         return data
 
     def _scalar(self, data: Ref, scalar: Scalar) -> Ref | int | float:
@@ -134,7 +139,10 @@ class _Writer:
         left, right = self._scalar(data, scalar.left), self._scalar(data, scalar.right)
         return self.add("Calculator", "value", input_1=left, input_2=right, operation=scalar.operation)
 
-    def filter(self, data: Ref, key: str, one: Filter) -> Ref:
+    def filter(self, data: Ref, key: str, condition: Condition, value: Any) -> Ref:
+        raise NotImplementedError
+
+    def substring(self, data: Ref, key: str, start: int, end: int) -> Ref:
         raise NotImplementedError
 
     def date_part(self, data: Ref, key: str, pattern: str) -> Ref:
@@ -151,9 +159,17 @@ class _Writer:
 
 
 class _SlotWriter(_Writer):
-    def filter(self, data: Ref, key: str, one: Filter) -> Ref:
+    def filter(self, data: Ref, key: str, condition: Condition, value: Any) -> Ref:
+        return self.add("filter_data", "handle", data_label=data, key_name=key, value=value, condition=condition)
+
+    def substring(self, data: Ref, key: str, start: int, end: int) -> Ref:
         return self.add(
-            "filter_data", "handle", data_label=data, key_name=key, value=one.value, condition=one.condition
+            "transform_data",
+            "handle",
+            data_label=data,
+            key_name=key,
+            operation_type="substring",
+            operation_args={"start_index": start, "end_index": end},
         )
 
     def date_part(self, data: Ref, key: str, pattern: str) -> Ref:
@@ -190,8 +206,13 @@ class _SlotWriter(_Writer):
 
 
 class _SelWriter(_Writer):
-    def filter(self, data: Ref, key: str, one: Filter) -> Ref:
-        return self.add(f"select_data_{one.condition}", "handle", data_label=data, key_name=key, value=one.value)
+    def filter(self, data: Ref, key: str, condition: Condition, value: Any) -> Ref:
+        return self.add(f"select_data_{condition}", "handle", data_label=data, key_name=key, value=value)
+
+    def substring(self, data: Ref, key: str, start: int, end: int) -> Ref:
+        return self.add(
+            "transform_data_to_substring", "handle", data_label=data, key_name=key, start_index=start, end_index=end
+        )
 
     def date_part(self, data: Ref, key: str, pattern: str) -> Ref:
         return self.add(

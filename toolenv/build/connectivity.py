@@ -24,7 +24,7 @@ HOP_WEIGHTS: tuple[float, ...] = (0.10, 0.60, 0.30)
 
 MOST_HOPS = 5
 _TRIES_AT_A_HOP = 8
-_FRUITLESS = 25
+_FRUITLESS = 12
 _VALUES_A_SLOT = 400
 _LONGEST_QUESTION = 45
 
@@ -63,6 +63,7 @@ class Connectivity:
                 self._takers.setdefault(entities.kind(template.takes), []).append(template)
         self._values: dict[Entity, list[tuple[Json, ...]]] = {}
         self._used: Counter[str] = Counter()
+        self._started: Counter[str] = Counter()
         self._done: set[int] = set()
 
     @property
@@ -86,6 +87,8 @@ class Connectivity:
             while found < target and left > 0:
                 left -= 1
                 chain = self._walk(length, rng)
+                if chain is not None:
+                    self._used.update(hop.template.template.key for hop in chain.hops[1:])
                 if chain is None or chain.question in questions or shapes[chain.shape] >= cap:
                     fruitless += 1
                     if fruitless > _FRUITLESS:
@@ -94,7 +97,6 @@ class Connectivity:
                 fruitless = 0
                 shapes[chain.shape] += 1
                 questions.add(chain.question)
-                self._used.update(hop.template.template.key for hop in chain.hops)
                 found += 1
                 yield chain
             missing = missing - found if again else missing + target - found
@@ -104,7 +106,8 @@ class Connectivity:
         starts = [t for t in self._templates if length == 1 or (t.phrase_asked and self._next(t))]
         if not starts:
             return None
-        start = min(rng.sample(starts, min(3, len(starts))), key=lambda t: self._used[t.template.key])
+        start = min(rng.sample(starts, min(3, len(starts))), key=lambda t: self._started[t.template.key])
+        self._started[start.template.key] += 1
         if start.slot:
             values = self._slot_values(start.takes)
             if not values:

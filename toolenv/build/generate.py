@@ -49,7 +49,8 @@ TRAIN_SHARE = 0.2
 MULTI_SOURCE = 60
 """Multi-source instances of a domain that has documents, unless told otherwise."""
 
-_TRIES_A_CHAIN = 10
+_TRIES_A_CHAIN = 30
+_LEADING_HOPS = 30
 
 
 class BuildSettings(Value, frozen=True):
@@ -96,6 +97,7 @@ class Generator:
         self._given = given
         self._settings = settings
         self._rejections: list[Rejection] = []
+        self._tested: frozenset[str] = frozenset()
 
     def make(self) -> Generated:
         """Everything of the domain. Raises ``EnvironmentFailure`` when the database cannot be read."""
@@ -104,7 +106,6 @@ class Generator:
         try:
             schema = read_schema(gold.connection)
             accepted = self._endpoints(schema, gold)
-            tasks = [*self._chain_tasks(accepted, schema), *self._endpoint_tasks(accepted)]
             vocabulary = Vocabulary(
                 [q.question for q in given.questions],
                 [t.name for t in schema.tables] + [c.name for t in schema.tables for c in t.columns],
@@ -118,7 +119,9 @@ class Generator:
                     *SchemaRankings(reading).all(),
                 ]
             )
+            self._keep_in_test(templates)
             edges = Connectivity(templates, entities, gold).edges
+            tasks = [*self._chain_tasks(accepted, schema), *self._endpoint_tasks(accepted)]
             tasks += self._multi_hop(templates, entities, gold)
         finally:
             gold.close()
@@ -140,12 +143,20 @@ class Generator:
             rejections=tuple(self._rejections),
         )
 
+    def _keep_in_test(self, templates: Sequence[HopTemplate]) -> None:
+        """Where few hops lead on to others, dividing them would leave neither split enough: then test has them all."""
+        leading = {t.template.key for t in templates if t.phrase_asked}
+        if len(leading) < _LEADING_HOPS:
+            self._tested = frozenset(leading)
+
     def split_of(self, *template_keys: str) -> Split | None:
         """The split that templates belong to; None where they belong to different ones."""
         found = {self._split(key) for key in template_keys}
         return found.pop() if len(found) == 1 else None
 
     def _split(self, template_key: str) -> Split:
+        if template_key in self._tested:
+            return "test"
         digest = hashlib.sha256(f"{self._settings.seed}/{template_key}".encode()).digest()
         return "train" if int.from_bytes(digest[:8], "big") < self._settings.train_share * 2**64 else "test"
 
@@ -214,7 +225,8 @@ class Generator:
 
     def _multi_hop(self, templates: Sequence[HopTemplate], entities: Entities, gold: Gold) -> list[Task]:
         tasks = []
-        shares: Mapping[Split, float] = {"test": 1 - self._settings.train_share, "train": self._settings.train_share}
+        train = 0.0 if self._tested else self._settings.train_share
+        shares: Mapping[Split, float] = {"test": 1 - train, "train": train}
         for split, share in shares.items():
             own = [t for t in templates if self._split(t.template.key) == split]
             wanted = quotas(round(self._settings.chains * share), self._settings.hop_weights)

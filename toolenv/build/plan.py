@@ -23,12 +23,15 @@ class ColumnRef(Value, frozen=True):
 
 
 class Filter(Value, frozen=True):
-    """Rows whose column meets a condition; with ``date_part`` (``%Y``, ``%m``, ``%d``) that part of a date does."""
+    """Rows whose column meets a condition; with ``date_part`` (``%Y``, ``%m``, ``%d``) that part of a date does, with
+    ``substring`` the characters from one position up to another. ``value`` is a JSON value or an ``Aggregate`` of all rows.
+    """
 
     column: ColumnRef
     condition: Condition
-    value: Json
+    value: Any
     date_part: str | None = None
+    substring: tuple[int, int] | None = None
 
 
 Conjunction = tuple[Filter, ...]
@@ -118,7 +121,7 @@ class _Reader:
         for part, name in (("group", "GROUP BY"), ("having", "HAVING"), ("with_", "WITH"), ("windows", "WINDOW")):
             if tree.args.get(part):
                 raise NotBuildable(f"{name} is not among what the BI tools can do")
-        if any(s is not tree for s in tree.find_all(exp.Select)):
+        if any(s is not tree and not self._is_one_aggregate(s) for s in tree.find_all(exp.Select)):
             raise NotBuildable("a sub-select is not among what the BI tools can do")
         source = tree.args.get("from_") or tree.args.get("from")
         if source is None:
@@ -145,6 +148,23 @@ class _Reader:
             distinct=tree.args.get("distinct") is not None,
             order=self._order(),
             limit=self._limit(),
+        )
+
+    def _is_one_aggregate(self, select: Any) -> bool:
+        """Whether a sub-select is one aggregate of a column of one table that the SELECT reads, compared with a column."""
+        exp = self._exp
+        parent = select.parent.parent if isinstance(select.parent, exp.Subquery) else None
+        compared = isinstance(parent, exp.EQ | exp.NEQ | exp.GT | exp.GTE | exp.LT | exp.LTE)
+        parts = ("where", "joins", "group", "having", "order", "limit", "distinct", "with_")
+        source = select.args.get("from_") or select.args.get("from")
+        read = {t.name.lower() for t in self._tree.find_all(exp.Table) if t.find_ancestor(exp.Select) is self._tree}
+        return (
+            compared
+            and not any(select.args.get(part) for part in parts)
+            and isinstance(source.this, exp.Table)
+            and source.this.name.lower() in read
+            and len(select.expressions) == 1
+            and isinstance(select.expressions[0], exp.AggFunc)
         )
 
     def _add_table(self, node: Any) -> str:
@@ -235,6 +255,14 @@ class _Reader:
             if not str(value).isdigit():
                 raise NotBuildable("a part of a date can be compared with a number only")
             return Filter(column=self._column_of(column), condition=condition, value=int(value), date_part=pattern)
+        cut = substring(left)
+        if cut is not None:
+            return Filter(
+                column=self._column_of(cut[0]), condition=condition, value=literal_value(right), substring=cut[1]
+            )
+        if isinstance(right, self._exp.Subquery):
+            aggregate = self._aggregate(right.this.expressions[0])
+            return Filter(column=self._column_of(left), condition=condition, value=aggregate)
         return Filter(column=self._column_of(left), condition=condition, value=literal_value(right))
 
     def _scalar(self, node: Any) -> Scalar:
@@ -273,6 +301,8 @@ class _Reader:
             inner, distinct = inner.expressions[0], True
         if isinstance(inner, exp.Star):
             return Aggregate(function=function)
+        if isinstance(inner, exp.If):
+            inner = exp.Case(ifs=[exp.If(this=inner.this, true=inner.args["true"])], default=inner.args.get("false"))
         if isinstance(inner, exp.Case):
             return self._counting_case(function, inner)
         column = self._column_of(inner)
@@ -312,6 +342,10 @@ class _Reader:
         return None if limit is None else int(literal_value(limit.expression))
 
 
+_DATE_BEGINNINGS = {"%Y-%m": 7, "%Y-%m-%d": 10}
+"""How many characters of an ISO date a pattern keeps."""
+
+
 def date_part(node: Any) -> tuple[str, Any] | None:
     """Pattern and column of ``strftime('%Y', column)`` (and %m, %d), however sqlglot names it; else None."""
     from sqlglot import exp
@@ -328,6 +362,27 @@ def date_part(node: Any) -> tuple[str, Any] | None:
         return None
     text = pattern.name if isinstance(pattern, exp.Literal) else str(pattern)
     return (text, column) if text in ("%Y", "%m", "%d") else None
+
+
+def substring(node: Any) -> tuple[Any, tuple[int, int]] | None:
+    """Column and positions (from, up to) of ``substr(column, start, length)`` and of ``strftime('%Y-%m', column)``."""
+    from sqlglot import exp
+
+    if isinstance(node, exp.Anonymous | exp.Date | exp.TsOrDsToDate) and isinstance(node.this, exp.Substring):
+        return substring(node.this)
+    if isinstance(node, exp.Substring):
+        start, length = node.args.get("start"), node.args.get("length")
+        if not (isinstance(start, exp.Literal) and isinstance(length, exp.Literal) and start.is_int and length.is_int):
+            return None
+        first = int(start.name) - 1
+        return (node.this, (first, first + int(length.name))) if first >= 0 else None
+    if isinstance(node, exp.TimeToStr):
+        pattern, column = node.args.get("format"), node.this
+        while isinstance(column, exp.Cast | exp.TsOrDsToTimestamp | exp.TsOrDsToDate):
+            column = column.this
+        end = _DATE_BEGINNINGS.get(pattern.name if isinstance(pattern, exp.Literal) else str(pattern))
+        return (column, (0, end)) if end is not None else None
+    return None
 
 
 def literal_value(node: Any) -> Any:
