@@ -7,7 +7,7 @@ from eval.gates.tool_sequence import recovery_ruling
 from eval.model import Gate, Ruling
 from eval.offline.consistent import consistent_ruling
 from eval.offline.grounded import grounded_ruling
-from toolenv.policy import policy_of
+from toolenv.policy import is_refusal, policy_of
 
 __all__ = ["OfflineJudge", "consistent_ruling", "grounded_ruling"]
 
@@ -25,13 +25,14 @@ class OfflineJudge:
         truth, prediction = analyses(case)
         questions = [turn.query for turn in case.instance.turns]
         wording = policy_of(case.instance).refusal
+        quoted = is_refusal(truth.answer) and not truth.refuses
         match gate:
             case "tool_sequence":
                 return recovery_ruling(truth, prediction)
             case "consistent":
-                return consistent_ruling(prediction.answer, truth.answer, questions, wording)
+                return consistent_ruling(prediction.answer, truth.answer, questions, wording, quoted)
             case "grounded":
                 told = [turn.answer for turn in case.instance.turns[:-1]]
-                return grounded_ruling(prediction.answer, truth.answer, questions, prediction, wording, told)
+                return grounded_ruling(prediction.answer, truth.answer, questions, prediction, wording, told, quoted)
             case _:
                 return Ruling(outcome="undecided", reason="no rule can tell whether this policy applies")

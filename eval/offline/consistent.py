@@ -19,17 +19,20 @@ SHOWN = 5
 MIXED = "all values are there, but which belong together cannot be told"
 
 
-def consistent_ruling(answer: str, truth: Json, questions: Sequence[str], wording: str | None = None) -> Ruling:
+def consistent_ruling(
+    answer: str, truth: Json, questions: Sequence[str], wording: str | None = None, quoted: bool = False
+) -> Ruling:
     """The ruling on an answer.
 
     ``truth`` is the ground-truth answer, ``questions`` are the user's turns, the last last, and ``wording`` is the
-    refusal that the policy asks for, if it does.
+    refusal that the policy asks for, if it does. ``quoted`` says that the ground truth's answer only sounds like a
+    refusal: its responses show that very text.
     """
     due = due_values(truth)
     reading = read_answer(answer, questions, wording, {d.needle for d in due})
     if reading.is_empty:
         return _fail("the answer is empty")
-    if declines(truth, wording):
+    if not quoted and declines(truth, wording):
         return _refusal_due(reading)
     if not due:
         return _undecided("the ground-truth answer holds no value that could be looked for")

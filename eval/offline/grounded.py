@@ -30,21 +30,24 @@ def grounded_ruling(
     prediction: PredictionAnalysis,
     wording: str | None = None,
     told: Json = None,
+    quoted: bool = False,
 ) -> Ruling:
     """The ruling on an answer: each due value that it gives must have been shown, or follow from one response.
 
-    ``questions`` are the user's turns, ``told`` are the answers of the dialogue before, ``wording`` is the refusal that
-    the policy asks for, if it does. A question grounds only what stands beside something that was shown: it may have
-    named the value to choose. Values in rows that were never shown do not ground an answer.
+    ``questions`` are the user's turns, ``told`` are the answers of the dialogue before, ``wording`` is the refusal
+    that the policy asks for, if it does, ``quoted`` is as for consistency. A question grounds only what stands beside
+    something that was shown: it may have named the value to choose. Values in rows that were never shown do not
+    ground an answer.
     """
     every = DueIndex(due_values(truth))
     reading = read_answer(answer, questions, wording, {due.needle for due in every.due})
     if reading.is_empty:
         return Ruling(outcome="undecided", reason="the answer is empty")
     given = every.given(reading.text)
-    if reading.refusal is not None and (declines(truth, wording) or not given):
+    refuses = not quoted and declines(truth, wording)
+    if reading.refusal is not None and (refuses or not given):
         return Ruling(outcome="pass", decided_by="offline", reason="a refusal claims nothing")
-    if declines(truth, wording) or not given:
+    if refuses or not given:
         return Ruling(outcome="undecided", reason="the answer gives no value that could be looked for")
     if len(given) < len(every.due):
         return Ruling(outcome="undecided", reason="the answer says something that the rules cannot look for")

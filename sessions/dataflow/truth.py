@@ -69,8 +69,9 @@ class TruthHop:
 class GroundTruthAnalysis:
     """What the gates need of a ground truth; independent of any prediction, so it is shared by all runs.
 
-    ``failed`` is its first call that failed, the opening included. ``answer_beyond_peek`` says that its answer holds
-    values that are in its tables and were never shown.
+    ``refuses`` says that it declines to answer; a text that sounds like it and that a response shows is a value (a
+    customer's review may not know). ``failed`` is its first call that failed, the opening included.
+    ``answer_beyond_peek`` says that its answer holds values that are in its tables and were never shown.
     """
 
     instance: Instance
@@ -130,7 +131,8 @@ def analyse_truth(instance: Instance, executed: ExecutedTrajectory) -> GroundTru
         calls=calls,
         hops=tuple(hops),
         answer=answer,
-        refuses=is_refusal(answer),
+        refuses=is_refusal(answer)
+        and not any(found and key(a) in found.printed for a in atoms(answer) for found in facts.values()),
         failed=next((made for made in every if made.failed), None),
         answer_beyond_peek=_beyond_peek(answer, hops),
         coerced=any(made.step.executed_arguments is not None for made in scored),

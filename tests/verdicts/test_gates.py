@@ -115,6 +115,16 @@ def test_the_refusal_that_a_policy_asks_for_is_a_refusal(bench, said, passed):
     assert verdict.passed is passed
 
 
+@pytest.mark.parametrize(
+    ("said", "passed"),
+    [("I don't know what the fuss is about.", True), ("I cannot answer that.", False), ("It is fine.", None)],
+)
+def test_a_text_that_was_shown_is_no_refusal_however_it_sounds(bench, said, passed):
+    review = bench.made("review", {"review": "I don't know what the fuss is about."})
+    case = bench.case([review], ["I don't know what the fuss is about."], [review], said)
+    assert bench.judged(case).passed is passed
+
+
 def test_context_turns_are_not_judged_but_ground_an_answer(bench):
     made = bench.made("eyes", {"eyes": "blue"})
     verdict = bench.judged(
