@@ -136,7 +136,11 @@ class Wiring:
             from toolenv.remote import RemoteEnvironment
 
             return RemoteEnvironment(Path(argument), self.dataset)
-        raise DataError(f"--env {text!r} is not known; use native, recorded:DIR or config:FILE")
+        if kind == "vakra" and argument:
+            from toolenv.vakra_checkout import VakraEnvironment
+
+            return VakraEnvironment(Path(argument), self.dataset)
+        raise DataError(f"--env {text!r} is not known; use native, recorded:DIR, config:FILE or vakra:CHECKOUT")
 
     def _recording(self, environment: ToolEnvironment) -> ToolEnvironment:
         if self.options.record is None:

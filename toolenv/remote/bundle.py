@@ -62,17 +62,16 @@ class Bundle:
             lists = await asyncio.gather(*(connection.tools() for connection in self.connections))
             if version != self._version:
                 continue
-            merged: dict[str, ToolSpec] = {}
+            merged: list[ToolSpec] = []
             places: dict[str, Connection] = {}
             for connection, tools in zip(self.connections, lists, strict=True):
                 for tool in tools:
-                    if tool.name in merged:
+                    if places.setdefault(tool.name, connection) is not connection:
                         self._problem(f"{connection.name} offers {tool.name} too; {places[tool.name].name}'s is used.")
                         continue
-                    merged[tool.name] = tool
-                    places[tool.name] = connection
+                    merged.append(tool)
             self._places = places
-            self._tools = tuple(merged.values())
+            self._tools = tuple(merged)
         return self._tools
 
     async def call(self, name: str, arguments: Mapping[str, Json]) -> dict[str, Json]:

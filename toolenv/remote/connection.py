@@ -7,6 +7,7 @@ Requests come from any task of the same event loop. A server that dies, goes sil
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
@@ -113,7 +114,10 @@ class Connection:
                 await asyncio.wait([self._owner], timeout=_CLOSE_S)
 
     async def tools(self) -> tuple[ToolSpec, ...]:
-        """All tools, page by page. A list whose pages repeat is cut, and the problem is kept."""
+        """All tools, page by page, in their order; what is listed twice over counts once, two tools with one name twice.
+
+        A list whose pages go in a circle is cut there, and the problem is kept.
+        """
         found: dict[str, ToolSpec] = {}
         cursor: str | None = None
         cursors: set[str] = set()
@@ -286,15 +290,14 @@ class Connection:
         if not isinstance(name, str) or not name:
             self._problem(f"{self.name} lists a tool without a name; it was left out.")
             return
-        if name in found:
-            return
         schema, description = tool.get("inputSchema"), tool.get("description")
-        found[name] = ToolSpec(
+        spec = ToolSpec(
             name=name,
             input_schema=schema if isinstance(schema, dict) else {},
             description=description if isinstance(description, str) else "",
             source=source_of(name),
         )
+        found.setdefault(json.dumps([name, spec.description, spec.input_schema], sort_keys=True), spec)
 
     def _problem(self, sentence: str) -> None:
         if sentence not in self.problems:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -34,22 +34,26 @@ if TYPE_CHECKING:
 LOGS_KEPT: Final = 40
 
 
-class RemoteEnvironment:
-    """A ``ToolEnvironment`` over servers of the Model Context Protocol.
+class ServerEnvironment:
+    """A ``ToolEnvironment`` over servers of the Model Context Protocol, by capability.
 
     ``limit`` is how many servers of a (capability, domain) run at a time. ``dataset`` tells which tool universes there
     are, needed to reset a server between sessions of one universe. Servers' stderr goes to files in ``logs``.
-    Raises ``DataError`` for a connection file that cannot be used.
     """
 
     kind = "config"
 
     def __init__(
-        self, path: Path | str, dataset: Dataset | None = None, *, limit: int = LIMIT, logs: Path | None = None
+        self,
+        name: str,
+        config: Mapping[int, CapabilityConfig],
+        dataset: Dataset | None = None,
+        *,
+        limit: int = LIMIT,
+        logs: Path | None = None,
     ) -> None:
-        self.path = Path(path)
-        self.name = self.path.name
-        self._config = read_config(self.path)
+        self.name = name
+        self._config = config
         self._dataset = dataset
         self._limit = limit
         self._logs = logs
@@ -62,6 +66,10 @@ class RemoteEnvironment:
     def serves(self, capability: int, domain: str) -> bool:
         config = self._config.get(capability)
         return config is not None and (config.domains is None or domain in config.domains)
+
+    def configured(self, capability: int, domain: str) -> CapabilityConfig:
+        """The servers of a (capability, domain) that is served."""
+        return self._config[capability]
 
     async def open(self, instance: Instance) -> RemoteSession:
         from toolenv.remote.session import RemoteSession
@@ -111,7 +119,7 @@ class RemoteEnvironment:
         if pool is None:
             if not self.serves(capability, domain):
                 raise NoEnvironment(f"{self.name} has no server for domain {domain} of capability {capability}.")
-            config = self._config[capability]
+            config = self.configured(capability, domain)
             name = f"{self.name}, capability {capability}, domain {domain}"
             pool = Pool(
                 name, lambda n: self._bundle(config, capability, domain, n), self._universes(place), self._limit
@@ -177,3 +185,12 @@ class RemoteEnvironment:
                 old.unlink(missing_ok=True)
             return folder / f"{os.getpid()}-{mark}.log"
         return None
+
+
+class RemoteEnvironment(ServerEnvironment):
+    """The servers of a connection file. Raises ``DataError`` for a file that cannot be used."""
+
+    def __init__(
+        self, path: Path | str, dataset: Dataset | None = None, *, limit: int = LIMIT, logs: Path | None = None
+    ) -> None:
+        super().__init__(Path(path).name, read_config(Path(path)), dataset, limit=limit, logs=logs)

@@ -61,11 +61,38 @@ async def examine(options: Options) -> dict[str, dict[str, Json]]:
             "versions": _versions(),
             "dataset": _section(lambda: _dataset(wiring)),
             "environments": _section(lambda: _environments(wiring)),
+            **await _checkouts(wiring),
             "judge": _section(lambda: _judge(wiring)),
             "store": _section(lambda: _store(wiring)),
         }
     finally:
         await wiring.close()
+
+
+async def _checkouts(wiring: Wiring) -> dict[str, dict[str, Json]]:
+    """For each checkout given with ``--env vakra:`` whether its tool lists are the published ones."""
+    if not any(text.startswith("vakra:") for text in wiring.options.environments):
+        return {}
+    from toolenv.vakra_checkout import VakraEnvironment
+
+    found: dict[str, dict[str, Json]] = {}
+    try:
+        environments = [one for one in wiring.environments.environments if isinstance(one, VakraEnvironment)]
+    except VakraError:
+        return {}
+    for environment in environments:
+        title = f"tool lists of {environment.checkout.root}"
+        try:
+            differences, problems = await environment.survey()
+        except VakraError as error:
+            found[title] = {"problems": [str(error)]}
+            continue
+        found[title] = {
+            "domains mounted": len(environment.checkout.domains),
+            "routers not mounted": list(environment.checkout.unmounted),
+            "problems": [*problems, *(difference.sentence for difference in differences)],
+        }
+    return found
 
 
 def _section(examined: Callable[[], dict[str, Json]]) -> dict[str, Json]:

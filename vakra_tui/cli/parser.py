@@ -43,7 +43,8 @@ def add_environment(parser: argparse.ArgumentParser) -> None:
         "--env",
         action="append",
         metavar="ENV",
-        help="where tools run, in order of preference (repeatable): native (default), recorded:DIR or config:FILE",
+        help="where tools run, in order of preference (repeatable): native (default), recorded:DIR, "
+        "config:FILE (a connection YAML) or vakra:CHECKOUT",
     )
 
 
