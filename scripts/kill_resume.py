@@ -29,6 +29,9 @@ LATENCY_S = 0.05
 ON_ITS_WAY_S = 1.0
 """An answer sent so shortly before a kill may not have been taken in."""
 
+TO_THE_DEAD_S = 0.5
+"""An answer sent so shortly after a kill went to the process that was killed."""
+
 SHOWN_CHARACTERS = 2000
 
 PROBE_LENGTH = 200
@@ -88,7 +91,7 @@ class Judge:
         arrived = on_the_way = 0
         for times in self.sent.values():
             for earlier in times[:-1]:
-                if any(0 <= kill - earlier <= ON_ITS_WAY_S for kill in kills):
+                if any(-TO_THE_DEAD_S <= kill - earlier <= ON_ITS_WAY_S for kill in kills):
                     on_the_way += 1
                 else:
                     arrived += 1
