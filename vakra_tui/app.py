@@ -106,7 +106,7 @@ class VakraApp(App[int]):
         """Open dataset and runs, show the list, open what the command named, then read the queries for the list."""
         try:
             listing = await self.engine.call(self.world.open)
-            first = await self.engine.run(self.world.first())
+            first = await self.engine.call(self.world.first)
         except VakraError as error:
             self.exit(return_code=2, message=Text(f"vakra-tui: {sanitize(str(error))}"))
             return

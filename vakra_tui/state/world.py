@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -107,7 +108,7 @@ class World:
         order = sorted(paths, key=lambda name: (name != FIRST_RUN, name))
         return {name: Run.open(paths[name], dataset) for name in order}
 
-    async def first(self) -> Entry | None:
+    def first(self) -> Entry | None:
         """The row to open at once: the instance that was asked for, or on the sample one that failed by its policy."""
         shown = self.listing.entries
         if self.wiring.instance is not None:
@@ -115,29 +116,34 @@ class World:
             return found[0] if len(found) == 1 else None
         if not self.wiring.sample or self.wiring.selected:
             return None
-        return await self._telling() or (shown[0] if shown else None)
+        return self._telling() or (shown[0] if shown else None)
 
-    async def _telling(self) -> Entry | None:
-        """An instance whose policy was broken, if possible one whose reference has several hops."""
+    def _telling(self) -> Entry | None:
+        """The sample's instance to begin with: its labels say that its policy was broken, and its path has hops.
+
+        Labels choose what a newcomer sees first and nothing else; the verdict that is shown is computed.
+        """
         run = next(iter(self._runs), None)
-        fallback: Entry | None = None
+        labels = self._labels()
+        found: Entry | None = None
         for entry in self.listing.entries:
-            if run is None or entry.capability != 4 or entry.instance is None or run not in entry.predictions:
-                continue
-            self.read_entries([entry])
-            if not entry.policy:
+            if run not in entry.predictions or labels.get((run, entry.uuid)) != "policy":
                 continue
             instance = self.wiring.dataset.load(entry.instance)
-            hops = len(instance.ground_truth.evaluated.calls) if instance.ground_truth is not None else 0
-            if fallback is not None and hops < 2:
-                continue
-            await self.evaluate(entry, run)
-            verdict = entry.verdicts[run]
-            if verdict.passed is False and verdict.failed_stage == "policy":
-                if hops > 1:
-                    return entry
-                fallback = fallback or entry
-        return fallback
+            if instance.ground_truth is not None and len(instance.ground_truth.evaluated.calls) > 1:
+                return entry
+            found = found or entry
+        return found
+
+    def _labels(self) -> dict[tuple[str | None, str], str]:
+        """(run, uuid) -> the stage at which the sample's label says that a prediction fails."""
+        from vakra_tui.sample import sample_runs
+
+        path = next(iter(sample_runs().values())).parent / "labels.jsonl"
+        if not path.is_file():
+            return {}
+        labels = [json.loads(text) for text in path.read_text(encoding="utf-8").splitlines() if text.strip()]
+        return {(label["run"], label["uuid"]): label["failed_stage"] or "" for label in labels}
 
     def hint_seen(self) -> None:
         """The first-start hint was read."""
