@@ -42,7 +42,8 @@ class StageResult(Value, frozen=True):
 class Verdict(Value, frozen=True):
     """What the waterfall says about one instance of a run.
 
-    ``detail`` is the sentence behind ``reason`` (which call failed, which file is missing).
+    ``detail`` is the sentence behind ``reason`` (which call failed, which file is missing). ``repair`` is what a search
+    found for one that failed, where one was asked for (``eval.repair.summary``).
     """
 
     uuid: str
@@ -56,3 +57,4 @@ class Verdict(Value, frozen=True):
     reason: UnscoredReason | None = None
     detail: str = ""
     marks: tuple[str, ...] = ()
+    repair: Mapping[str, Any] | None = None

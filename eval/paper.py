@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -22,17 +23,47 @@ from toolenv.environment import ToolEnvironment
 from toolenv.errors import DataError, EnvironmentFailure, NotRecorded
 from toolenv.model import Instance, Prediction
 
+if TYPE_CHECKING:
+    from eval.repair import RepairResult
+
+NO_PREDICTION = {"outcome": "missing", "sentence": "there is no prediction, so no step of it broke"}
+"""What repair says of a missing prediction."""
+
 
 class PaperProfile:
-    """One instance a unit; verdicts by ``eval.waterfall``."""
+    """One instance a unit; verdicts by ``eval.waterfall``.
+
+    With ``repair`` every trajectory that failed is searched for the step that broke it; ``on_repair`` is told what was
+    found.
+    """
 
     name = "paper"
+
+    def __init__(
+        self, *, repair: bool = False, on_repair: Callable[[Item, RepairResult], None] | None = None
+    ) -> None:
+        self._repair = repair or on_repair is not None
+        self._on_repair = on_repair
 
     def units(self, items: Sequence[Item]) -> Iterable[Unit]:
         return (Unit(items=(item,)) for item in items)
 
     async def score(self, unit: Unit, context: ScoringContext) -> list[Verdict]:
         return [await self._score(item, context) for item in unit.items]
+
+    async def _searched(
+        self, case: Case, environment: ToolEnvironment, context: ScoringContext, verdict: Verdict, item: Item
+    ) -> Verdict:
+        """The verdict with what repair search found. An environment that fails during the search costs its result."""
+        from eval.repair import search, summary
+
+        try:
+            found = await search(case, environment, judge=context.judge, verdict=verdict)
+        except EnvironmentFailure as error:
+            return msgspec.structs.replace(verdict, repair={"outcome": "failed", "sentence": str(error)})
+        if self._on_repair is not None:
+            self._on_repair(item, found)
+        return msgspec.structs.replace(verdict, repair=summary(found))
 
     async def _score(self, item: Item, context: ScoringContext) -> Verdict:
         if item.instance is None:
@@ -44,7 +75,8 @@ class PaperProfile:
         if instance.ground_truth is None:
             return _unscored(item, "no ground truth", "the dataset has no ground truth for this instance")
         if item.prediction is None:
-            return missing(item.uuid, item.capability, item.domain)
+            verdict = missing(item.uuid, item.capability, item.domain)
+            return msgspec.structs.replace(verdict, repair=NO_PREDICTION) if self._repair else verdict
         try:
             prediction = context.load_prediction(item.prediction)
             why_unfit = unfit(prediction, instance)
@@ -72,6 +104,8 @@ class PaperProfile:
         )
         try:
             verdict = await evaluate(case, judge=context.judge)
+            if self._repair and verdict.passed is False:
+                verdict = await self._searched(case, environment, context, verdict, item)
         except JudgeFailure as error:
             return _unscored(item, "judge", error)
         verdict = reproducible.marked(verdict, prediction.responses, predicted)
