@@ -64,7 +64,11 @@ def grounded_ruling(
         known |= {id(due) for question in questions for due in every.given(prepared(question))}
     unseen = [due for due in unseen if id(due) not in known]
     hidden = _hidden(unseen, prediction)
-    if hidden:
+    if hidden and prediction.answered_by_reference:
+        shown_at.extend((due.value, step, "in rows not shown, known to the reference path") for due, step in hidden)
+        behind = {id(due) for due, _ in hidden}
+        unseen = [due for due in unseen if id(due) not in behind]
+    elif hidden:
         due, step = hidden[0]
         more = f" and {len(hidden) - 1} more" if len(hidden) > 1 else ""
         reason = f"{due.text}{more} is in rows of the table of step {step} that were never shown"

@@ -11,7 +11,7 @@ from sessions.dataflow.calls import MadeCall, MadeCalls, made_calls
 from sessions.dataflow.computed import computes_from_nowhere
 from sessions.dataflow.facts import ResponseFacts, facts_of
 from sessions.dataflow.flows import HopGraph, hop_graph
-from sessions.trajectory import ExecutedTrajectory
+from sessions.trajectory import Answer, ExecutedTrajectory
 from toolenv.environment import TableView
 from toolenv.values import Key, ValueIndex, normal_text, occurs
 
@@ -32,6 +32,12 @@ class PredictionAnalysis:
     @property
     def answer(self) -> str:
         return self.executed.trajectory.answer or ""
+
+    @property
+    def answered_by_reference(self) -> bool:
+        """Whether the ground truth at the wheel gave the answer: its author saw every row, unlike an agent."""
+        steps = self.executed.trajectory.steps
+        return bool(steps) and steps[-1].actor == "ground_truth" and isinstance(steps[-1].decision, Answer)
 
     @property
     def succeeded(self) -> bool:

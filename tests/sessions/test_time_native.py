@@ -48,9 +48,8 @@ async def checked(data: Path, capability: int, every: int) -> int:
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize(("capability", "every"), [(1, 12), (4, 9)])
-async def test_time_over_real_instances(shared: Path, capability: int, every: int) -> None:
-    assert await checked(shared / "data" / "mini", capability, every) > 0
+async def test_time_over_real_instances(shared: Path) -> None:
+    assert await checked(shared / "data" / "mini", capability=1, every=12) > 0
 
 
 @pytest.mark.parametrize("capability", [1, 2, 3, 4])

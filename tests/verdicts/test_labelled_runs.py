@@ -127,7 +127,7 @@ def test_keys_that_only_an_author_knows_decide_nothing(shared, script, offline, 
 
 
 def test_a_ground_truth_replayed_with_its_answer_passes(shared):
-    """All of them do, but those whose answer holds rows that no response ever showed: they are marked so."""
+    """All of them do; those whose answer holds rows that no response ever showed are marked so."""
 
     async def replay() -> Counter[Any]:
         dataset = Dataset.open(shared / "data/mini")
@@ -144,8 +144,8 @@ def test_a_ground_truth_replayed_with_its_answer_passes(shared):
         return found
 
     found = asyncio.run(replay())
-    assert {key for key in found if key[0] is not True} == {(False, "final_response", True)}
-    assert found[False, "final_response", True] == 23 and found.total() == 967
+    assert {key[:2] for key in found} == {(True, None)}
+    assert found[True, None, True] >= 23 and found.total() == 967
 
 
 def test_prose_of_a_real_model_is_ruled(shared):
