@@ -29,7 +29,7 @@ from toolenv.build.source import (
     Task,
     TaskTurn,
 )
-from toolenv.build.truth import Rows, answer_of, run_chain, run_endpoint, run_retriever
+from toolenv.build.truth import Rows, answer_of, refuse_hidden, run_chain, run_endpoint, run_retriever
 from toolenv.dashboards.definition import FORMAT, EndpointFile, dump_endpoints
 from toolenv.environment import ToolEnvironment, ToolSession
 from toolenv.model import Instance, Json, Turn, Universe
@@ -225,6 +225,7 @@ class DomainWriter:
                 given = answer_of(gold)
                 if chain is not None:
                     executed = await run_chain(session, chain, gold)
+                    refuse_hidden(executed, gold)
                     calls += [{"name": c.name, "arguments": c.arguments} for c in executed.calls]
                     responses += executed.responses
                 else:

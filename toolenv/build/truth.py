@@ -11,9 +11,12 @@ from toolenv.build.chains import Chain, Ref
 from toolenv.build.source import NotBuildable
 from toolenv.environment import ToolSession
 from toolenv.model import Json, ToolCall, ToolResult, Value
-from toolenv.values import equal, key
+from toolenv.values import ValueIndex, atoms, decode, equal, key
 
 Rows = Sequence[tuple[Json, ...]]
+
+GOLD_BUT_HIDDEN = "the chain gives the gold answer, but its tools show three rows only"
+"""How the reason of ``refuse_hidden`` begins."""
 
 MOST_ROWS = 100_000
 """Rows that an answer may have."""
@@ -78,6 +81,17 @@ async def run_chain(session: ToolSession, chain: Chain, gold: Rows) -> Executed:
     if not same_rows(found, gold):
         raise NotBuildable(f"the chain's answer {_short(found)} is not the gold SQL's {_short(gold)}")
     return Executed(calls=tuple(calls), responses=tuple(r.text for r in results))
+
+
+def refuse_hidden(executed: Executed, gold: Rows) -> None:
+    """Raise ``NotBuildable`` when the responses do not show every value of the answer: a peek shows three rows only."""
+    shown = {key(atom) for text in executed.responses for atom in atoms(decode(text))}
+    index = ValueIndex(shown)
+    hidden = sum(not index.has(value) for row in gold for value in row)
+    if hidden:
+        raise NotBuildable(
+            f"{GOLD_BUT_HIDDEN}: {hidden} of the answer's {len(gold) * len(gold[0])} values are not shown"
+        )
 
 
 async def run_endpoint(session: ToolSession, name: str, arguments: Mapping[str, Json], gold: Rows) -> str:

@@ -15,6 +15,7 @@ COMMANDS = {
     "serve": "serve the tools of a domain over MCP (stdio, or --http HOST:PORT)",
     "tools": "list the tools of a domain, or call one",
     "validate": "check a run against the submission schema",
+    "build": "make a dataset from a database, or check one",
     "compare": "compare two reports on the same instances",
     "sessions": "list or search stored sessions",
     "replay": "run a stored session again and compare",
@@ -23,7 +24,7 @@ COMMANDS = {
 }
 """Name -> help; each is ``vakra_tui.cli.<name>`` with ``main(argv) -> int``."""
 
-BATCH_ONLY = ("out", "resume", "fail_under", "predictions_out", "dry_run")
+BATCH_ONLY = ("out", "resume", "fail_under", "predictions_out", "dry_run", "repair")
 """Options that mean nothing without ``--batch``."""
 
 

@@ -75,6 +75,11 @@ def load_domain(domain: str, folder: Path) -> DomainSource:
     )
 
 
+def load_passages(domain: str) -> tuple[Passage, ...]:
+    """The documents of one domain."""
+    return tuple(_passages(_text(sources_folder().joinpath(domain), "passages.tsv")))
+
+
 def _tables(domain: str, where: Traversable) -> Mapping[str, list[tuple[Any, ...]]]:
     names = sorted(item.name.removesuffix(".tsv") for item in where.iterdir() if item.name.endswith(".tsv"))
     stated: dict[str, list[tuple[Any, ...]]] = {

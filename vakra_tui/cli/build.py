@@ -1,0 +1,204 @@
+"""``vakra-tui build``: make a dataset from a database and questions with SQL, or check the ground truths of one."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolenv.errors import DataError
+from vakra_tui.cli.parser import Parser, add_environment
+from vakra_tui.cli.streams import narrate, stdout
+from vakra_tui.options import Options
+from vakra_tui.text import sanitize
+
+if TYPE_CHECKING:
+    from eval.checks import CheckReport
+    from toolenv.build.generate import BuildSettings
+    from toolenv.build.source import Passage
+
+DONE, UNFIT, UNREACHABLE = 0, 4, 3
+_MOST_SHOWN = 5
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = _parser()
+    arguments = parser.parse_args(argv)
+    if arguments.check is not None:
+        return asyncio.run(_check(arguments))
+    missing = [f"--{name}" for name in ("db", "questions", "domain", "out") if getattr(arguments, name) is None]
+    if missing:
+        parser.error(f"{', '.join(missing)} must be given, or --check DATA")
+    return asyncio.run(_build(arguments))
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="vakra-tui build", description=(__doc__ or "").split(": ", 1)[1])
+    make = parser.add_argument_group("make a dataset")
+    make.add_argument("--db", metavar="FILE", help="SQLite database; it is copied and never written to")
+    make.add_argument("--questions", metavar="FILE", help='JSON array of {"question", "SQL"}')
+    make.add_argument("--domain", metavar="NAME", help="name of the domain, an identifier")
+    make.add_argument("--documents", metavar="FILE", help='JSON array of {"doc_id", "text"}, for multi-source tasks')
+    make.add_argument(
+        "--distractors",
+        action="append",
+        metavar="FILE",
+        help="another collection of documents, named after its file (repeatable; default: those of the sample)",
+    )
+    make.add_argument("--out", metavar="DIR", help="where the dataset goes: a folder that is absent or empty")
+    make.add_argument("--topic", metavar="TEXT", help="topic group that policies name for the domain")
+    make.add_argument("--seed", type=int, default=0, metavar="N", help="equal seeds make equal bytes (0)")
+    make.add_argument("--chains", type=_count, metavar="N", help="multi-hop instances (240)")
+    make.add_argument("--multi-source", type=_count, metavar="N", help="multi-source instances (60)")
+    make.add_argument(
+        "--hop-weights", type=_weights, metavar="W,W,...", help="shares of 1, 2, 3 ... hops (0.1,0.6,0.3; up to five)"
+    )
+    make.add_argument("--train-share", type=_share, metavar="X", help="share of the templates kept for training (0.2)")
+    check = parser.add_argument_group("check a dataset")
+    check.add_argument("--check", metavar="DATA", help="execute and check every ground truth of a dataset")
+    check.add_argument("--report", metavar="FILE", help="write all findings as JSON")
+    check.add_argument("--split", action="append", metavar="NAME", help="only this split (default: all there are)")
+    add_environment(parser)
+    parser.add_argument("--quiet", action="store_true", help="no progress")
+    return parser
+
+
+async def _build(arguments: argparse.Namespace) -> int:
+    from toolenv.build.builder import BuildFiles, build
+    from toolenv.build.card import by_kind
+
+    files = BuildFiles(
+        database=Path(arguments.db),
+        questions=Path(arguments.questions),
+        domain=arguments.domain,
+        documents=Path(arguments.documents) if arguments.documents else None,
+        distractors=tuple(Path(name) for name in arguments.distractors or ()),
+    )
+    out = Path(arguments.out)
+    distractors = _sample_passages() if files.documents is not None and not files.distractors else None
+    built = await build(
+        files,
+        out,
+        _settings(arguments),
+        distractors=distractors,
+        progress=(lambda _: None) if arguments.quiet else narrate,
+    )
+    with stdout() as stream:
+        questions = built.generated
+        lines = [
+            f"{questions.accepted} of {questions.asked} questions became endpoints",
+            f"{built.report.instances[files.domain]} instances and {built.report.endpoints[files.domain]} endpoints "
+            f"in {out}",
+            f"{len(built.rejections)} rejections, {len(built.report.removed)} passages removed; see {out / 'CARD.md'}",
+        ]
+        for (stage, kind), found in by_kind(built.rejections).items():
+            lines.append(f"  {stage}: {len(found)} × {kind}")
+        stream.write("\n".join(sanitize(line) for line in lines).encode() + b"\n")
+    return DONE
+
+
+def _settings(arguments: argparse.Namespace) -> BuildSettings:
+    from toolenv.build.generate import BuildSettings
+
+    given = {
+        "seed": arguments.seed,
+        "chains": arguments.chains,
+        "multi_source": arguments.multi_source,
+        "hop_weights": arguments.hop_weights,
+        "train_share": arguments.train_share,
+        "topic": arguments.topic,
+    }
+    return BuildSettings(**{name: value for name, value in given.items() if value is not None})
+
+
+def _sample_passages() -> Mapping[str, Sequence[Passage]]:
+    """The documents of the built-in sample, as collections about other things."""
+    from vakra_tui.sample.sources import domains, load_passages
+
+    return {domain: load_passages(domain) for domain in domains()}
+
+
+async def _check(arguments: argparse.Namespace) -> int:
+    from eval.checks import check_dataset
+    from vakra_tui.wiring import Wiring
+
+    data = Path(arguments.check)
+    splits = arguments.split or [s for s in ("test", "train") if (data / s).is_dir()] or ["test"]
+    reports = {}
+    for split in splits:
+        wiring = Wiring(Options(data=arguments.check, split=split, environments=tuple(arguments.env or ("native",))))
+        try:
+            reports[split] = await check_dataset(
+                wiring.dataset, wiring.environments, progress=_progress(split, quiet=arguments.quiet)
+            )
+        finally:
+            await wiring.close()
+    if arguments.report:
+        _write_report(Path(arguments.report), reports)
+    with stdout() as stream:
+        for split, report in reports.items():
+            stream.write("\n".join(sanitize(line) for line in _lines(split, report)).encode() + b"\n")
+    if all(r.executed == 0 and r.counts.get("cannot be executed") for r in reports.values()):
+        return UNREACHABLE
+    return DONE if all(report.holds for report in reports.values()) else UNFIT
+
+
+def _lines(split: str, report: CheckReport) -> list[str]:
+    from eval.checks import ERROR_KINDS
+
+    lines = [
+        f"{split}: {report.instances} instances, {report.executed} ground truths executed, "
+        f"{report.passed} pass the waterfall with the oracle: {'holds' if report.holds else 'does not hold'}"
+    ]
+    for kind, number in sorted(report.counts.items(), key=lambda item: (item[0] not in ERROR_KINDS, -item[1])):
+        lines.append(f"  {'error' if kind in ERROR_KINDS else 'note'}: {kind}: {number}")
+        if kind in ERROR_KINDS:
+            found = [f for f in report.findings if f.kind == kind]
+            lines += [f"    {f.uuid or f.domain}: {f.detail}" for f in found[:_MOST_SHOWN]]
+            if len(found) > _MOST_SHOWN:
+                lines.append(f"    and {len(found) - _MOST_SHOWN} more; --report FILE writes them all")
+    return lines
+
+
+def _write_report(path: Path, reports: Mapping[str, CheckReport]) -> None:
+    import msgspec
+
+    content = msgspec.json.format(msgspec.json.encode(dict(reports)), indent=1)
+    try:
+        path.write_bytes(content + b"\n")
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _progress(split: str, *, quiet: bool) -> Callable[[int, int], None]:
+    def show(done: int, of: int) -> None:
+        if not quiet and (done % 100 == 0 or done == of):
+            narrate(f"{split}: {done} of {of}")
+
+    return show
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} is less than 0")
+    return number
+
+
+def _share(text: str) -> float:
+    number = float(text)
+    if not 0 <= number < 1:
+        raise argparse.ArgumentTypeError(f"{text} is not a share from 0 to below 1")
+    return number
+
+
+def _weights(text: str) -> tuple[float, ...]:
+    try:
+        weights = tuple(float(part) for part in text.split(","))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers such as 0.1,0.6,0.3") from error
+    if not 1 <= len(weights) <= 5 or any(w < 0 for w in weights) or sum(weights) <= 0:
+        raise argparse.ArgumentTypeError("give one to five shares that are not negative, not all zero")
+    return weights
