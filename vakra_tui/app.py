@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 CLOSING_S = 3.0
 """How long leaving may take before what still works is left behind."""
 
+WAIT_TOLD_EVERY_S = 4.0
+
 READ_AT_ONCE = 100
 """Records whose queries are read for the list between two looks at the screen."""
 
@@ -50,9 +53,11 @@ class VakraApp(App[int]):
         super().__init__()
         self.engine = Engine()
         self.world = World(wiring)
+        wiring.on_store_wait = self._store_waits
         self.instances = InstancesScreen()
         self.opened = False
         self._screen_loop: asyncio.AbstractEventLoop | None = None
+        self._told_wait = 0.0
 
     @property
     def dataset_name(self) -> str:
@@ -87,6 +92,15 @@ class VakraApp(App[int]):
                     function(*arguments)
 
         self._screen_loop.call_soon_threadsafe(inside)
+
+    def _store_waits(self, seconds: float) -> None:
+        """Called in the thread that waits while another process holds the store; told at most every few seconds."""
+        now = time.monotonic()
+        if now - self._told_wait > WAIT_TOLD_EVERY_S:
+            self._told_wait = now
+            self.from_engine(
+                self.toast, f"Waiting for the session store, which another process holds ({seconds:.0f} s)"
+            )
 
     async def read(self, function: Callable[..., LineSource], *arguments: Any) -> LineSource:
         """Make a large line source in a worker thread; the last argument is the width to lay it out for."""

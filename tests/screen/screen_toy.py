@@ -182,6 +182,7 @@ class ToyWiring:
         self.environments = EnvironmentChain([environment])  # type: ignore[list-item]
         self.judge: Any = OfflineJudge()
         self.store = store
+        self.on_store_wait: Callable[[float], None] | None = None
 
     def refs(self) -> Any:
         refs = self.dataset.refs()

@@ -334,3 +334,40 @@ async def test_the_palette_offers_what_the_keys_do(store: Store) -> None:
         await pilot.press("ctrl+p")
         await pilot.press(*"evaluate")
         await until_shown(pilot, "Evaluate")
+
+
+async def test_a_store_held_by_another_process_is_told(store: Store) -> None:
+    wiring = toy.wiring(instance="u-1", store=store)
+    async with opened(wiring) as (_, pilot):
+        assert wiring.on_store_wait is not None
+        wiring.on_store_wait(3.2)
+        wiring.on_store_wait(3.4)
+        await until_shown(pilot, "Waiting for the session store")
+
+
+async def test_a_damaged_store_is_set_aside_with_consent_only(tmp_path: Path) -> None:
+    path = tmp_path / "sessions.sqlite"
+    path.write_bytes(b"this is no database" * 300)
+
+    class Wiring(toy.ToyWiring):
+        @property
+        def store(self) -> Store:
+            return Store.open(f"sqlite:///{path}")
+
+        @store.setter
+        def store(self, given: Store | None) -> None:
+            return None
+
+    wiring = Wiring([toy.instance()], [toy.ToyRun("r", [toy.prediction()])], toy.ToyEnvironment(toy.ANSWERS))
+    app = VakraApp(wiring)  # type: ignore[arg-type]
+    async with app.run_test(size=WIDE, notifications=True) as pilot:
+        await until_shown(pilot, "set it aside")
+        assert path.read_bytes().startswith(b"this is no database")
+        await pilot.press("down", "enter")
+        await until_shown(pilot, "The old file is now")
+        assert not path.exists()
+        await pilot.press("enter")
+        await until_settled(pilot)
+        assert "steps are not kept" not in squeezed(app)
+        assert path.exists()
+    assert b"this is no database" * 300 in [other.read_bytes() for other in tmp_path.iterdir() if other.is_file()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -30,7 +30,12 @@ FIRST_RUN = "flawed"
 
 
 class Wiring(Protocol):
-    """What the screen needs of the command's wiring; each part is made when it is first asked for."""
+    """What the screen needs of the command's wiring; each part is made when it is first asked for.
+
+    ``on_store_wait`` is told, in the thread that waits, how many seconds another process has held the store.
+    """
+
+    on_store_wait: Callable[[float], None] | None
 
     @property
     def sample(self) -> bool: ...
