@@ -345,6 +345,11 @@ async def test_a_store_held_by_another_process_is_told(store: Store) -> None:
         await until_shown(pilot, "Waiting for the session store")
 
 
+def contents(folder: Path) -> list[bytes]:
+    """What the files of a folder hold."""
+    return [path.read_bytes() for path in folder.iterdir() if path.is_file()]
+
+
 async def test_a_damaged_store_is_set_aside_with_consent_only(tmp_path: Path) -> None:
     path = tmp_path / "sessions.sqlite"
     path.write_bytes(b"this is no database" * 300)
@@ -370,4 +375,4 @@ async def test_a_damaged_store_is_set_aside_with_consent_only(tmp_path: Path) ->
         await until_settled(pilot)
         assert "steps are not kept" not in squeezed(app)
         assert path.exists()
-    assert b"this is no database" * 300 in [other.read_bytes() for other in tmp_path.iterdir() if other.is_file()]
+    assert b"this is no database" * 300 in contents(tmp_path)
