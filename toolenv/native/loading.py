@@ -19,6 +19,7 @@ from toolenv.native.columns import NULL_TEXT, Column, Rows, Series, all_text, co
 from toolenv.native.queries import Plan, UniverseError, plan_of, quoted, stored_sql
 from toolenv.native.reading import Reader, reading
 from toolenv.native.tables import Budget, Frame, Table
+from toolenv.native.vectors import rows_of_text
 
 _FEW_CELLS = 200_000
 """Stored tables of this many cells are read whole without a thought."""
@@ -41,12 +42,14 @@ class _Stored(NamedTuple):
     offset: int | None
     undecoded: tuple[int, ...]
 
-    def rows(self, numbers: list[int]) -> Rows[int]:
+    def rows(self, numbers: str | None) -> Rows[int]:
         """The table's rows for the numbers that the universe's query gave."""
+        if numbers is None:
+            return array("I")
         if self.offset is not None:
-            return array("I", numbers)
+            return rows_of_text(numbers)
         places = {rowid: row for row, rowid in enumerate(self.table.frame().series[-1].cells())}
-        return array("I", map(places.__getitem__, numbers))
+        return array("I", [places[int(number)] for number in numbers.split(",")])
 
 
 class TableCache:
@@ -106,29 +109,29 @@ class TableCache:
     def _read(self, reader: Reader, database: Path, file: tuple[Any, ...], universe: Universe) -> Loaded:
         plan = plan_of(reader.connection, universe)
         stored = self._sources(reader, database, file, plan)
-        numbers = None if stored is None else _row_numbers(reader, plan, stored)
-        if stored is None or numbers is None:
+        found = None if stored is None else _vectors(reader, plan, stored)
+        if stored is None or found is None:
             return self._read_cells(reader, database, file, universe, plan)
 
-        def build(numbers: list[list[int]]) -> tuple[tuple[str, ...], Frame]:
-            vectors = [_whole(source, source.rows(found)) for source, found in zip(stored, numbers, strict=True)]
+        def build(found: list[Rows[int]]) -> tuple[tuple[str, ...], Frame]:
+            vectors = [_whole(source, vector) for source, vector in zip(stored, found, strict=True)]
             frames = [source.table.frame() for source in stored]
             pairs = [
                 opened(Series(frames[table].series[column].column, base=vectors[table]), self._pandas2)
                 for table, column in plan.sources
             ]
-            return tuple(name for name, _ in pairs), Frame(tuple(series for _, series in pairs), len(numbers[0]))
+            return tuple(name for name, _ in pairs), Frame(tuple(series for _, series in pairs), len(found[0]))
 
-        def again() -> Frame:
+        def remade() -> Frame:
             _unchanged(database, file)
             with reading(database, f"tool universe {universe.id}") as own:
-                found = _row_numbers(own, plan, stored)
-            assert found is not None
-            return build(found)[1]
+                again = _vectors(own, plan, stored)
+            assert again is not None
+            return build(again)[1]
 
-        dtypes, frame = build(numbers)
+        dtypes, frame = build(found)
         parents = tuple({id(source.table): source.table for source in stored}.values())
-        table = Table(plan.names, dtypes, frame.size, again, self.budget, parents, frame)
+        table = Table(plan.names, dtypes, frame.size, remade, self.budget, parents, frame)
         undecoded = [
             name
             for name, (source, column) in zip(plan.names, plan.sources, strict=True)
@@ -236,12 +239,13 @@ def _same_plan(connection: sqlite3.Connection, plan: Plan) -> bool:
     return [step[3] for step in cells] == [step[3] for step in rows]
 
 
-def _row_numbers(reader: Reader, plan: Plan, stored: list[_Stored]) -> list[list[int]] | None:
-    """For each table of the plan, the row number of every row; None where a table has rows without one."""
+def _vectors(reader: Reader, plan: Plan, stored: list[_Stored]) -> list[Rows[int]] | None:
+    """For each table of the plan, the row behind every row of the universe; None where a table has rows without one."""
     assert plan.rows_sql is not None
     offsets = [source.offset or 0 for source in stored]
-    numbers, _ = reader.columns(plan.rows_sql, (None, *offsets), width=len(plan.names))
-    return None if any(found[:1] == [None] for found in numbers) else numbers
+    texts = reader.row_numbers(plan.rows_sql, (None, *offsets), len(plan.names))
+    vectors = [source.rows(text) for source, text in zip(stored, texts, strict=True)]
+    return vectors if len(set(map(len, vectors))) == 1 else None
 
 
 def _whole(source: _Stored, rows: Rows[int]) -> Rows[int] | None:

@@ -24,6 +24,13 @@ _ROWS_AT_ONCE = 200
 """Few enough for row tuples to die young: the garbage collector would otherwise walk all of them again and again."""
 
 
+_DIGITS = 10
+"""Characters that the number of a row may take, comma included, on average."""
+
+_SHORTEST_LIMIT = 64_000_000
+"""Bytes that a text in SQLite may have whatever the cap on cells is."""
+
+
 class Reader:
     """One read-only connection for one load; ``what`` names the load in messages."""
 
@@ -34,38 +41,30 @@ class Reader:
         self._ends_at = time.monotonic() + DEADLINE_S
         connection.set_progress_handler(self._overdue, _OPERATIONS_BETWEEN_CHECKS)
 
-    def columns(
-        self, sql: str, bound: Sequence[int | None] = (), *, width: int = 0
-    ) -> tuple[list[list[Any]], tuple[int, ...]]:
+    def columns(self, sql: str, bound: Sequence[int | None] = ()) -> tuple[list[list[Any]], tuple[int, ...]]:
         """The query's columns, each as a list, and the places of those with text that is not UTF-8.
-
-        ``width`` is how many columns the table will have, where the query gives fewer.
 
         Such text is read as Latin-1, cell by cell. Raises ``UniverseError`` where the statement is refused,
         ``EnvironmentFailure`` where it takes too long, gives too much, or the file is damaged.
         """
         self.connection.text_factory = str
         try:
-            return self._fetched(sql, bound, width), ()
+            return self._fetched(sql, bound), ()
         except _NotUtf8:
             self.connection.text_factory = _marked_text
-            columns = self._fetched(sql, bound, width)
+            columns = self._fetched(sql, bound)
             return columns, _unmarked(columns)
 
-    def _fetched(self, sql: str, bound: Sequence[int | None], width: int) -> list[list[Any]]:
+    def _fetched(self, sql: str, bound: Sequence[int | None]) -> list[list[Any]]:
         try:
             cursor = self.connection.execute(sql, bound)
             columns: list[list[Any]] = [[] for _ in cursor.description]
-            width = max(1, width, len(columns))
-            cap = max(1, CELL_CAP // width)
+            cap = CELL_CAP // max(1, len(columns))
             while rows := cursor.fetchmany(_ROWS_AT_ONCE):
                 for column, part in zip(columns, zip(*rows, strict=True), strict=True):
                     column.extend(part)
                 if len(columns[0]) > cap:
-                    raise EnvironmentFailure(
-                        f"{self._what} of {self._database} has more than {cap} rows of {width} columns; "
-                        "that is more than this environment loads."
-                    )
+                    raise self._too_many(cap, len(columns))
         except sqlite3.OperationalError as error:
             if "Could not decode to UTF-8" in str(error):
                 raise _NotUtf8 from error
@@ -76,6 +75,29 @@ class Reader:
                 ) from error
             raise UniverseError(f"{self._what} cannot be loaded: {error}") from error
         return columns
+
+    def row_numbers(self, sql: str, bound: Sequence[int | None], width: int) -> tuple[str | None, ...]:
+        """The texts of a plan's ``rows_sql``, None where there is no row; ``width`` is how many columns it stands for.
+
+        Raises as ``columns`` does.
+        """
+        cap = CELL_CAP // max(1, width)
+        usual = self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(_SHORTEST_LIMIT, _DIGITS * cap))
+        try:
+            texts = tuple(column[0] for column in self.columns(sql, bound)[0])
+        except sqlite3.DataError as error:
+            raise self._too_many(cap, width) from error
+        finally:
+            self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, usual)
+        if texts[0] is not None and texts[0].count(",") >= cap:
+            raise self._too_many(cap, width)
+        return texts
+
+    def _too_many(self, cap: int, width: int) -> EnvironmentFailure:
+        return EnvironmentFailure(
+            f"{self._what} of {self._database} has more than {cap} rows of {width} columns; "
+            "that is more than this environment loads."
+        )
 
     def _overdue(self) -> int:
         return int(time.monotonic() >= self._ends_at)

@@ -53,6 +53,15 @@ def rows_of(numbers: np.ndarray[Any, Any]) -> Rows[int]:
     return array("I", numbers.astype(numpy.uint32).tobytes())
 
 
+def rows_of_text(text: str) -> Rows[int]:
+    """Row numbers out of their text, separated by commas."""
+    if text.count(",") < LARGE:
+        return array("I", map(int, text.split(",")))
+    import numpy
+
+    return array("I", numpy.fromstring(text, dtype=numpy.uint32, sep=",").tobytes())
+
+
 def order_of_keys(keys: np.ndarray[Any, Any], ascending: bool) -> np.ndarray[Any, Any]:
     """A stable order of keys; descending keeps ties in their order too."""
     import numpy
