@@ -74,6 +74,7 @@ def head(info: ReportInfo, tally: Tally, judge_notes: Sequence[str] = ()) -> dic
         "sieve_cumulative": tally.sieve_cumulative(),
         "slices": tally.slices(),
         "agreement": tally.agreement(),
+        **({"repair": repairs} if (repairs := tally.repairs()) else {}),
     }
 
 
@@ -90,6 +91,7 @@ def line(verdict: Verdict) -> dict[str, Any]:
         "reason": verdict.reason,
         "marks": list(verdict.marks),
         "stages": [_stage(stage) for stage in verdict.stages],
+        **({"repair": verdict.repair} if verdict.repair is not None else {}),
     }
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from eval.intervals import Groups, bootstrap_mean, bootstrap_share, wilson
 from eval.judges.agreement import agreement
 from eval.model import Ruling
+from eval.repair.tally import RepairTally
 from eval.scored import GATES, SLICES, Scored, gate_rulings
 from toolenv.model import CAPABILITY_DIRS
 
@@ -40,11 +41,14 @@ class Tally:
         self._decided: dict[str, Counter[str]] = {gate: Counter() for gate in GATES}
         self._sieve: dict[int, Counter[str]] = defaultdict(Counter)
         self._slices: dict[str, dict[str, list[int]]] = {name: {} for name in SLICES}
+        self._repairs = RepairTally()
         self._human: dict[str, list[Ruling]] = {gate: [] for gate in GATES}
 
     def add(self, scored: Scored) -> None:
         verdict = scored.verdict
         self.statuses[verdict.status] += 1
+        if verdict.repair is not None:
+            self._repairs.add(verdict.repair)
         if verdict.status == "unscored":
             self.unscored[verdict.reason or "environment"] += 1
         if verdict.status not in ("scored", "missing"):
@@ -148,6 +152,10 @@ class Tally:
             }
             for name, groups in self._slices.items()
         }
+
+    def repairs(self) -> dict[str, Any]:
+        """What repair search found, by outcome, step and tool; empty where none was asked for."""
+        return self._repairs.form()
 
     def agreement(self) -> dict[str, dict[str, Any]]:
         entries = {}

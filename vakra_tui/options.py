@@ -32,6 +32,7 @@ class Options(Value, frozen=True):
     instances: tuple[str, ...] = ()
     limit: int | None = None
     db: str | None = None
+    repair: bool = False
 
 
 class BatchOptions(Value, frozen=True):

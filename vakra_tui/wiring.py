@@ -211,12 +211,14 @@ class Wiring:
     @cached_property
     def profile(self) -> Profile:
         if self.options.profile == "vakra":
+            if self.options.repair:
+                raise DataError("--repair searches by the published waterfall and needs --profile paper")
             from eval.vakra import VakraProfile
 
             return VakraProfile()
         from eval.paper import PaperProfile
 
-        return PaperProfile()
+        return PaperProfile(repair=self.options.repair)
 
     @cached_property
     def store(self) -> Store:
@@ -300,6 +302,10 @@ class Wiring:
 
     def decisive(self) -> dict[str, str]:
         """Settings besides those of the report's head that decide a verdict; part of what ``--resume`` goes by."""
+        repair = {"repair": "yes"} if self.options.repair else {}
+        return repair | self._decisive_of_judge()
+
+    def _decisive_of_judge(self) -> dict[str, str]:
         kind, _, argument = self.options.judge.partition(":")
         if kind == "recorded":
             return {"rulings": file_digest(Path(argument))}

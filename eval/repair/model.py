@@ -84,7 +84,8 @@ class RepairResult(Value, frozen=True):
 
     ``earliest`` and ``smallest`` are set for ``replacement`` (often the same). For ``prefix`` and ``plan``,
     ``prefixed`` is the trajectory that passes after the first ``prefix`` ground-truth calls. ``step`` and ``tool`` name
-    the step that broke the prediction (see ``Replacement``), None and empty where none can be named.
+    the step that broke the prediction (see ``Replacement``), or where it first leaves the path of the ground truth;
+    None and empty where none can be named.
     """
 
     outcome: SearchOutcome

@@ -14,18 +14,23 @@ the earlier replacement and the answer the smaller one.
 **Order.** Replacements are tried from the first step on, small ones first, so the first that passes is the earliest;
 those that are smaller than it are tried too. Where none passes, prefixes of the ground truth are tried, shortest first.
 The order is fixed and nothing is drawn at random. At most ``LIMIT`` calls are run for each call of the two sides.
+
+**The judge.** Rulings that were recorded, and a person's, are about the prediction and say nothing about another
+trajectory; those are judged by the offline rules, as they are where there is no judge. A model judge is asked.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from eval.case import Case, analyses
 from eval.judge import Judge
+from eval.judges import HumanRulings
 from eval.model import Verdict
+from eval.offline import OfflineJudge
 from eval.repair.bench import Bench, Inadmissible, LimitReached, opening_ran
 from eval.repair.candidates import Candidate, candidates, first_difference, forbidden_steps, own_plan, prefix_plan
 from eval.repair.line import Line, Place, Ran
@@ -33,7 +38,8 @@ from eval.repair.model import Listener, Progress, Repair, RepairResult, Replacem
 from eval.repair.sentences import sentence
 from eval.repair.sides import Sides, aligned, side_calls
 from eval.waterfall import evaluate
-from sessions.dataflow import ANSWER
+from sessions.dataflow import ANSWER, PredictionAnalysis
+from sessions.dataflow.flows import Written
 from sessions.drivers.ground_truth import answer_text
 from sessions.trajectory import Answer, CallTool, ExecutedTrajectory, Step, Trajectory
 from toolenv.environment import ToolEnvironment
@@ -73,6 +79,13 @@ async def search(
         await found.bench.close()
 
 
+def judge_of_repairs(judge: Judge) -> Judge:
+    """Who judges a trajectory that nobody has ruled on yet."""
+    if judge.kind != "openai":
+        return OfflineJudge()
+    return judge.inner if isinstance(judge, HumanRulings) else judge
+
+
 class _Search:
     def __init__(
         self,
@@ -87,7 +100,7 @@ class _Search:
         assert instance.ground_truth is not None, "a verdict that failed has a ground truth"
         truth, prediction = analyses(case)
         self.case = msgspec.structs.replace(case, truth_analysis=truth, prediction_analysis=None)
-        self.judge = judge
+        self.judge = judge_of_repairs(judge)
         self.verdict = verdict
         self.progress = progress
         self.answer = answer_text(instance.ground_truth.evaluated.answer)
@@ -117,7 +130,7 @@ class _Search:
         self.tried = 0
         self.total = 0
         self.not_recorded = 0
-        self.answered_from = {flow.source for flow in prediction.graph.inputs(ANSWER)}
+        self.answered_from = set(_sources_of_answer(prediction))
         self._judged: dict[tuple[str, ...], Verdict] = {}
         self.calls_pass = False
         self._calls_pass_at: tuple[int, str, str] | None = None
@@ -174,7 +187,8 @@ class _Search:
                 where = f"; it leaves the path at step {step}" + (f" ({tool})" if tool else "")
                 return self.result("prefix", said + where, step=step, tool=tool, prefix=count, prefixed=repair)
             said = f"the plan itself is wrong: only all {hops} ground-truth calls with the ground truth's answer pass"
-            return self.result("plan", said, prefix=count, prefixed=repair)
+            said += f"; it leaves the path at step {step}"
+            return self.result("plan", said, step=step, tool=tool, prefix=count, prefixed=repair)
         return await self._reference()
 
     async def _reference(self) -> RepairResult:
@@ -183,11 +197,12 @@ class _Search:
         repair = await self._passing(plan, None, "the ground truth alone", only_its_answer=True)
         if repair is not None:
             said = "the plan itself is wrong: only the ground truth's calls alone, with its answer, pass"
-            return self.result("plan", said, prefix=len(plan), prefixed=repair)
+            first, called = first_difference(self.sides)
+            return self.result("plan", said, step=first, tool=called, prefix=len(plan), prefixed=repair)
         verdict = self._judged.get(("truth",))
         why = (
             next((stage.reason for stage in verdict.stages if stage.outcome not in ("pass", "skipped")), "")
-            if (verdict is not None)
+            if verdict is not None
             else "it cannot be executed"
         )
         step, tool, said = self._calls_pass_at or (None, "", "no single replacement makes its calls pass")
@@ -376,6 +391,16 @@ class _Search:
             prefixed=prefixed,
             spent=spent,
         )
+
+
+def _sources_of_answer(prediction: PredictionAnalysis) -> Iterator[int]:
+    """The calls that the answer may have taken a value from: the first that shows it, and the last one made."""
+    yield from (flow.source for flow in prediction.graph.inputs(ANSWER))
+    if prediction.facts:
+        last = max(prediction.facts)
+        answer = Written((prediction.answer,))
+        if any(shown in answer for shown in prediction.facts[last].printed):
+            yield last
 
 
 def _size(repair: Repair) -> int:

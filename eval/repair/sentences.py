@@ -24,4 +24,4 @@ def sentence(one: Replacement, passes: str = "it passes") -> str:
         case "insert":
             return f"before step {one.step} a call is missing; with {after} there {passes}{again}"
         case "remove":
-            return f"step {one.step} ({one.tool}) broke it, which the policy forbids; without it {passes}{again}"
+            return f"step {one.step} ({one.tool}) broke it, which the policy forbids; left out, {passes}{again}"

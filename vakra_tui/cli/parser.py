@@ -116,6 +116,9 @@ def main_parser(commands: Sequence[tuple[str, str]]) -> Parser:
     batch.add_argument("--resume", action="store_true", help="take over what an earlier batch finished")
     batch.add_argument("--fail-under", type=share, metavar="SCORE", help="exit code 1 below this leaderboard score")
     batch.add_argument("--predictions-out", metavar="DIR", help="write the predictions as submission files")
+    batch.add_argument(
+        "--repair", action="store_true", help="search every failed trajectory for the step that broke it (paper)"
+    )
     batch.add_argument("--dry-run", action="store_true", help="say what would run, and run nothing")
     batch.add_argument("--quiet", action="store_true", help="no progress and no summary")
     return parser
@@ -141,6 +144,7 @@ def options_of(arguments: argparse.Namespace) -> Options:
         instances=tuple(arguments.instance or ()),
         limit=arguments.limit,
         db=arguments.db,
+        repair=arguments.repair,
     )
 
 

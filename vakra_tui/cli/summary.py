@@ -16,6 +16,9 @@ from vakra_tui.cli.streams import is_terminal
 from vakra_tui.text import sanitize
 
 PIPE_WIDTH = 80
+REPAIRED = 6
+"""How many steps and tools a summary names that broke trajectories."""
+
 LISTED = 10
 """How many unscored lines a summary names; the report has them all."""
 
@@ -59,6 +62,8 @@ def render(info: ReportInfo, tally: Tally, notes: Iterable[str], unscored: Itera
         console.print(table)
     counts = tally.counts(info.duplicates)
     say(", ".join(f"{count} {name}" for name, count in counts.items() if count or name in ("instances", "scored")))
+    for text in _repairs(tally.repairs()):
+        say(text)
     for note in notes:
         say(f"note: {sanitize(note)}")
     listed = list(_first(unscored, LISTED))
@@ -69,6 +74,18 @@ def render(info: ReportInfo, tally: Tally, notes: Iterable[str], unscored: Itera
     if (more := tally.statuses["unscored"] - len(listed)) > 0:
         say(f"unscored: {more} more, see the report")
     return buffer.getvalue()
+
+
+def _repairs(form: dict[str, Any]) -> Iterable[str]:
+    """What broke the failed trajectories, in three lines."""
+    if not form:
+        return
+    parts = ", ".join(f"{count} {name}" for name, count in form["outcomes"].items())
+    yield f"repair of {form['searched']} failed: {parts}; {form['executions']} calls run"
+    for title, key in (("step", "steps"), ("tool", "tools")):
+        groups = sorted(form[key].items(), key=lambda group: -group[1]["n"])[:REPAIRED]
+        if groups:
+            yield f"broken at {title}: " + ", ".join(f"{sanitize(name)} {group['n']}" for name, group in groups)
 
 
 def _first(lines: Iterable[Scored], limit: int) -> Iterable[Scored]:
