@@ -152,8 +152,8 @@ def test_set_without_truth(world: World) -> None:
         (no_uuid, 4, {"scored": 19, "missing": 1}, "record 3"),
         (duplicate, 0, {"scored": 20, "duplicate": 1}, None),
         (extra, 0, {"scored": 20, "extra": 1}, None),
-        (no_database, 4, {"scored": 10, "unscored": 10}, None),
-        (corrupt_database, 4, {"scored": 10, "unscored": 10}, None),
+        (no_database, 4, {"scored": 10, "unscored": 10}, "farm"),
+        (corrupt_database, 4, {"scored": 10, "unscored": 10}, "farm.sqlite"),
         (half_a_truth, 4, None, "farm.json"),
     ],
 )

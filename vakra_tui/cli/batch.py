@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import time
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from toolenv.openai_compat.sending import Waiting
 
 SHOWN_PROBLEMS = 20
+DISTINCT_CAUSES = 500
 
 WAITS_SECONDS = 5.0
 """A wait for the judge is told at most this often."""
@@ -87,6 +89,7 @@ async def _run(options: Options, batch: BatchOptions, stop: Stop, plans: list[Ru
                 f"interrupted: {done} of {total} are finished and stored, no report is written; go on with --resume"
             )
             return INTERRUPTED
+        _say_unscored(plans)
         code = exit_code(
             [plan.results.tally for plan in plans],
             problems=problems or _damaged(plans),
@@ -147,6 +150,22 @@ def _say_problems(wiring: Wiring) -> bool:
     if len(found) > SHOWN_PROBLEMS:
         narrate(f"vakra-tui: {len(found) - SHOWN_PROBLEMS} more problems, see the notes of the report")
     return bool(found)
+
+
+def _say_unscored(plans: Sequence[RunPlan]) -> None:
+    """One line for every different cause of unscored instances; a test set without ground truth is not told again."""
+    causes: Counter[str] = Counter()
+    for plan in plans:
+        if any(reason != "no ground truth" for reason in plan.results.tally.unscored):
+            for scored in plan.results.spool:
+                verdict = scored.verdict
+                if verdict.status == "unscored" and verdict.reason != "no ground truth":
+                    cause = f"{verdict.reason}: {verdict.detail.replace(verdict.uuid, '...')}"
+                    causes[cause if cause in causes or len(causes) < DISTINCT_CAUSES else "other causes"] += 1
+    for cause, count in causes.most_common(SHOWN_PROBLEMS):
+        narrate(f"vakra-tui: {count} unscored, {cause}")
+    if len(causes) > SHOWN_PROBLEMS:
+        narrate(f"vakra-tui: {len(causes) - SHOWN_PROBLEMS} more causes of unscored instances, see the report")
 
 
 def _damaged(plans: Sequence[RunPlan]) -> bool:
