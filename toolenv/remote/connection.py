@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, suppress
@@ -33,6 +34,9 @@ START_S: Final = 60.0
 
 _CLOSE_S: Final = 4.0
 _VERSION_HEADER: Final = "mcp-protocol-version"
+
+# Without a handler Python would print the library's warnings on stderr, which may be a screen.
+logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 Streams = tuple[Any, Any, Process | None]
 
@@ -114,7 +118,7 @@ class Connection:
                 await asyncio.wait([self._owner], timeout=_CLOSE_S)
 
     async def tools(self) -> tuple[ToolSpec, ...]:
-        """All tools, page by page, in their order; what is listed twice over counts once, two tools with one name twice.
+        """All tools, page by page, in their order; what is listed again counts once, two tools with one name twice.
 
         A list whose pages go in a circle is cut there, and the problem is kept.
         """
