@@ -18,7 +18,7 @@ from toolenv.model import Json, ToolCall, ToolSpec
 from vakra_tui.render import content
 from vakra_tui.state import response as responses
 from vakra_tui.state.form import Field, assemble, fields_of, problem, raw_line, written
-from vakra_tui.state.lines import Line, Lines, line
+from vakra_tui.state.lines import Headed, Line, Lines, line
 from vakra_tui.state.panes.tools import field_line
 from vakra_tui.text import one_line
 from vakra_tui.widgets.banner import Banner
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from vakra_tui.state.session import DebugSession
 
 CHOICES_SHOWN = 8
+
+WRAPPED_BELOW = 20_000
+"""Characters of a plain text up to which it is wrapped at words; longer ones are cut at the edge."""
 
 
 class FieldInput(CleanInput):
@@ -192,13 +195,10 @@ class CallScreen(Screen[ToolCall | None]):
         state = ("\u2717 failed  ", "fail") if result.failed else ("\u2713 ", "ok")
         head = line(("scratch, no trace: ", "label"), state, (shape.words, "dim"))  # type: ignore[arg-type]
         notes = [line(("quirk: ", "warn"), note) for note in result.notes]
-        document = responses.document(shape)
-        body = (
-            list(document.lines)
-            if isinstance(document, Lines)
-            else [document.line(index) for index in range(min(document.layout(max(self.size.width - 4, 20)), 2000))]
-        )
-        view.show(Lines([head, *notes, *body], wrapped=not isinstance(document, Lines) or shape.kind == "passages"))
+        body = responses.document(shape)
+        if shape.kind == "text" and len(shape.text) < WRAPPED_BELOW:
+            body = Lines([line((shape.text, "code"))])
+        view.show(Headed([head, *notes], body))
         view.scroll_visible(animate=False)
 
     def action_leave(self) -> None:

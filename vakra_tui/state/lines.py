@@ -106,3 +106,23 @@ class Lines:
     @property
     def lines(self) -> tuple[Line, ...]:
         return self._lines
+
+
+class Headed:
+    """Some lines above another source, which stays as lazy as it is."""
+
+    def __init__(self, head: Sequence[Line], body: LineSource) -> None:
+        self._head = Lines(head)
+        self._body = body
+        self._above = 0
+
+    def layout(self, width: int) -> int:
+        self._above = self._head.layout(width)
+        return self._above + self._body.layout(width)
+
+    def line(self, index: int) -> Line:
+        return self._head.line(index) if index < self._above else self._body.line(index - self._above)
+
+    @property
+    def cells(self) -> int:
+        return self._body.cells
