@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from toolenv.build.entities import Entities, Entity
 from toolenv.build.gold import Gold
@@ -30,20 +30,31 @@ _LONGEST_QUESTION = 45
 
 
 class ChainHop(Value, frozen=True):
-    """One hop as it is asked: its own question, the SQL with its values, and the answer's row."""
+    """One hop as it is asked: its own question, the SQL with its values, what is in its slot, and the answer's row."""
 
     template: HopTemplate
     query: str
     sql: str
+    value: tuple[Json, ...]
     answer: tuple[Json, ...]
 
 
+class Lead(Value, frozen=True):
+    """A hop with the phrase that stands for its answer."""
+
+    hop: ChainHop
+    phrase: str
+
+
+Thing = tuple[Entity, tuple[Json, ...]]
+"""A kind of entity and the values that name one of it."""
+
+
 class HopChain(Value, frozen=True):
-    """A merged question and its hops. ``follow_ups`` are the hops after the first as turns of a dialogue."""
+    """A merged question and its hops."""
 
     question: str
     hops: tuple[ChainHop, ...]
-    follow_ups: tuple[str, ...]
 
     @property
     def shape(self) -> str:
@@ -102,6 +113,32 @@ class Connectivity:
             missing = missing - found if again else missing + target - found
             self._done.add(length)
 
+    def leads(self, wanted: Container[Thing], kinds: Container[Entity], most: int) -> dict[Thing, list[Lead]]:
+        """Single hops whose answer is one of the wanted things, at most ``most`` a thing, each of another template."""
+        found: dict[Thing, list[Lead]] = {}
+        for template in self._templates:
+            if template.phrase_asked is None or template.gives is None:
+                continue
+            kind = self._entities.kind(template.gives)
+            if kind not in kinds:
+                continue
+            for value in self._slot_values(template.takes) if template.slot else [()]:
+                hop = self._asked(template, value)
+                if hop is None or (kind, hop.answer) not in wanted:
+                    continue
+                leading = found.setdefault((kind, hop.answer), [])
+                if len(leading) < most and all(lead.hop.template is not template for lead in leading):
+                    phrase = filled(template.phrase_asked, _text(value))
+                    leading.append(Lead(hop=hop, phrase=phrase))
+        return found
+
+    def followers(self, entity: Entity, values: tuple[Json, ...]) -> Iterator[ChainHop]:
+        """Every hop that can be asked about a thing and has one answer."""
+        for template in self._takers.get(self._entities.kind(entity), []):
+            hop = self._asked(template, values)
+            if hop is not None:
+                yield hop
+
     def _walk(self, length: int, rng: random.Random) -> HopChain | None:
         starts = [t for t in self._templates if length == 1 or (t.phrase_asked and self._next(t))]
         if not starts:
@@ -122,7 +159,7 @@ class Connectivity:
             text, phrase, seen = start.asked, start.phrase_asked, set()
         if first is None:
             return None
-        return self._extend([first], text, phrase, seen, length, rng, ())
+        return self._extend([first], text, phrase, seen, length, rng)
 
     def _extend(
         self,
@@ -132,10 +169,9 @@ class Connectivity:
         seen: set[str],
         length: int,
         rng: random.Random,
-        follow_ups: tuple[str, ...],
     ) -> HopChain | None:
         if len(hops) == length:
-            chain = HopChain(question=sentence(text), hops=tuple(hops), follow_ups=follow_ups)
+            chain = HopChain(question=sentence(text), hops=tuple(hops))
             return chain if readable(chain) else None
         last = hops[-1]
         gives, answer = last.template.gives, last.answer
@@ -155,17 +191,16 @@ class Connectivity:
             hop = self._asked(template, answer)
             if hop is None:
                 continue
-            chain = self._extend(
+            found = self._extend(
                 [*hops, hop],
                 filled(template.merged, phrase),
                 filled(template.phrase_merged, phrase) if template.phrase_merged else None,
                 {*seen, entity.lower()},
                 length,
                 rng,
-                (*follow_ups, filled(template.merged, f"that {last.template.noun}")),
             )
-            if chain is not None:
-                return chain
+            if found is not None:
+                return found
         return None
 
     def _next(self, template: HopTemplate) -> list[HopTemplate]:
@@ -192,7 +227,7 @@ class Connectivity:
         ):
             return None
         query = filled(template.asked, _text(value)) if template.slot else template.asked
-        return ChainHop(template=template, query=query, sql=sql, answer=tuple(rows[0]))
+        return ChainHop(template=template, query=query, sql=sql, value=value, answer=tuple(rows[0]))
 
     def _slot_values(self, takes: Entity) -> list[tuple[Json, ...]]:
         if takes not in self._values:

@@ -17,7 +17,10 @@ from toolenv.build.endpoints import EndpointCatalogue, refuse_other_answer
 from toolenv.build.entities import Entities
 from toolenv.build.gold import Gold
 from toolenv.build.hops import HopTemplate, gold_joins, question_hops
+from toolenv.build.multi_source import MultiSource, MultiSourceMaker
+from toolenv.build.passage_hops import PassageHops
 from toolenv.build.plan import read_plan
+from toolenv.build.policies import topic_for
 from toolenv.build.questions import StatedFact
 from toolenv.build.schema_hops import SchemaHops
 from toolenv.build.schema_rankings import SchemaRankings
@@ -123,12 +126,20 @@ class Generator:
             edges = Connectivity(templates, entities, gold).edges
             tasks = [*self._chain_tasks(accepted, schema), *self._endpoint_tasks(accepted)]
             tasks += self._multi_hop(templates, entities, gold)
+            passages: tuple[Passage, ...] = ()
+            if given.passages:
+                found = self._multi_source(templates, entities, vocabulary, gold)
+                tasks += found.tasks
+                passages = found.passages
         finally:
             gold.close()
         source = DomainSource(
             name=given.name,
             database=given.database,
-            topic=self._settings.topic,
+            topic=topic_for(given.name, self._settings.topic),
+            passages=passages,
+            offered=tuple(given.distractors),
+            distractors=given.distractors,
             questions=tuple(q for q, _, _ in accepted),
             tasks=tuple(tasks),
             distinct_queries=False,
@@ -237,6 +248,26 @@ class Generator:
                 self._reject("multi-hop", f"{lacking} chains of the {split} split", "the graph has no more of them")
             tasks += [self._chain_task(f"hops/{split}/{n}", chain, split) for n, chain in enumerate(found)]
         return tasks
+
+    def _multi_source(
+        self, templates: Sequence[HopTemplate], entities: Entities, vocabulary: Vocabulary, gold: Gold
+    ) -> MultiSource:
+        """The tasks that need documents; all in the test split, for a document serves one split only."""
+        own = [t for t in templates if self._split(t.template.key) == "test"]
+        maker = MultiSourceMaker(
+            domain=self._given.name,
+            topic=topic_for(self._given.name, self._settings.topic),
+            graph=Connectivity(own, entities, gold),
+            entities=entities,
+            hops=list(PassageHops(entities, vocabulary).all(self._given.passages, self._given.facts)),
+            passages=self._given.passages,
+            rng=random.Random(f"{self._settings.seed}/{self._given.name}/documents"),
+        )
+        made = maker.make(self._settings.multi_source)
+        lacking = self._settings.multi_source - len(made.tasks)
+        if lacking > 0:
+            self._reject("multi-source", f"{lacking} instances", "the documents and the graph give no more of them")
+        return made
 
     def _chain_task(self, key: str, chain: HopChain, split: Split) -> Task:
         hops = tuple(SqlHop(query=hop.query, sql=hop.sql) for hop in chain.hops)

@@ -84,8 +84,11 @@ async def run_chain(session: ToolSession, chain: Chain, gold: Rows) -> Executed:
 
 
 def refuse_hidden(executed: Executed, gold: Rows) -> None:
-    """Raise ``NotBuildable`` when the responses do not show every value of the answer: a peek shows three rows only."""
-    shown = {key(atom) for text in executed.responses for atom in atoms(decode(text))}
+    """Raise ``NotBuildable`` when the responses do not show every value of the answer: a peek shows three rows only.
+
+    The opening's response gives no facts (waterfall contract, "Opening").
+    """
+    shown = {key(atom) for text in executed.responses[1:] for atom in atoms(decode(text))}
     index = ValueIndex(shown)
     hidden = sum(not index.has(value) for row in gold for value in row)
     if hidden:

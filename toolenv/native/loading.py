@@ -7,7 +7,6 @@ without rowid, another query plan) or would read far more than the join gives, t
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from array import array
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 from toolenv.errors import EnvironmentFailure
 from toolenv.model import Universe
 from toolenv.native.columns import NULL_TEXT, Column, Rows, Series, all_text, column_of, digest, opened
-from toolenv.native.queries import Plan, UniverseError, plan_of, quoted, stored_sql
+from toolenv.native.queries import Plan, UniverseError, plan_of, quoted, same_plan, stored_sql
 from toolenv.native.reading import Reader, reading
 from toolenv.native.tables import Budget, Frame, Table
 from toolenv.native.vectors import rows_of_text
@@ -169,7 +168,7 @@ class TableCache:
 
     def _sources(self, reader: Reader, database: Path, file: tuple[Any, ...], plan: Plan) -> list[_Stored] | None:
         """The stored tables of a plan, read where not held yet; None where the query's cells are the better way."""
-        if plan.rows_sql is None or not _same_plan(reader.connection, plan):
+        if not same_plan(reader.connection, plan):
             return None
         missing = [name for name in dict.fromkeys(plan.tables) if (*file, name) not in self._stored]
         try:
@@ -228,22 +227,9 @@ def _worth_reading(reader: Reader, plan: Plan, missing: list[str]) -> bool:
     return int(counted[0]) >= enough
 
 
-def _same_plan(connection: sqlite3.Connection, plan: Plan) -> bool:
-    """Whether SQLite goes about both queries alike, so that they give their rows in one order."""
-    try:
-        cells = connection.execute(f"EXPLAIN QUERY PLAN {plan.sql}").fetchall()
-        bound = (None,) * (1 + len(plan.tables))
-        rows = connection.execute(f"EXPLAIN QUERY PLAN {plan.rows_sql}", bound).fetchall()
-    except sqlite3.OperationalError:
-        return False
-    return [step[3] for step in cells] == [step[3] for step in rows]
-
-
 def _vectors(reader: Reader, plan: Plan, stored: list[_Stored]) -> list[Rows[int]] | None:
     """For each table of the plan, the row behind every row of the universe; None where a table has rows without one."""
-    assert plan.rows_sql is not None
-    offsets = [source.offset or 0 for source in stored]
-    texts = reader.row_numbers(plan.rows_sql, (None, *offsets), len(plan.names))
+    texts = reader.row_numbers(plan, [source.offset or 0 for source in stored])
     vectors = [source.rows(text) for source, text in zip(stored, texts, strict=True)]
     return vectors if len(set(map(len, vectors))) == 1 else None
 

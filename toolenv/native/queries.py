@@ -28,8 +28,9 @@ class Plan(NamedTuple):
 
     ``names`` are the columns that tools see and ``sources`` where each comes from. ``sql`` gives the cells of all
     columns of ``tables``; ``picks`` are the places of ``names`` among them. ``rows_sql`` gives one text a table: for
-    every row, in the same plan, the rowid less a bound offset; it is None where a table may have no rowid. ``notes``
-    say which declared joins the release does otherwise (S11).
+    every row, in the same plan, the rowid less an offset; it is bound to NULL, the largest number of rows and the
+    offsets, and None where a table may have no rowid. ``notes`` say which declared joins the release does otherwise
+    (S11).
     """
 
     tables: tuple[str, ...]
@@ -133,9 +134,24 @@ def _rows_sql(rowids: list[str], cells: list[str], tail: str) -> str | None:
     """
     if "" in rowids or len(cells) > _MOST_COLUMNS:
         return None
-    first, *numbers = [f"{rowid} - ?{place}" for place, rowid in enumerate(rowids, 2)]
-    first = f"CASE WHEN ?1 THEN {' || '.join(cells)} ELSE {first} END"
-    return "SELECT " + ", ".join(f"group_concat({number})" for number in (first, *numbers)) + tail
+    numbers = [f"{rowid} - ?{place}" for place, rowid in enumerate(rowids, 3)]
+    numbers[0] = f"CASE WHEN ?1 THEN {' || '.join(cells)} ELSE {numbers[0]} END"
+    named = ", ".join(f"{number} AS n{place}" for place, number in enumerate(numbers))
+    texts = ", ".join(f"group_concat(n{place})" for place in range(len(numbers)))
+    return f"SELECT {texts} FROM (SELECT {named}{tail} LIMIT ?2) AS numbered"
+
+
+def same_plan(connection: sqlite3.Connection, plan: Plan) -> bool:
+    """Whether SQLite goes about both queries alike, so that they give their rows in one order."""
+    if plan.rows_sql is None:
+        return False
+    try:
+        cells = connection.execute(f"EXPLAIN QUERY PLAN {plan.sql}").fetchall()
+        rows = connection.execute(f"EXPLAIN QUERY PLAN {plan.rows_sql}", (None,) * (2 + len(plan.tables))).fetchall()
+    except sqlite3.OperationalError:
+        return False
+    # Around the steps of the join, the second query has the two of its own subquery.
+    return [step[3] for step in cells] == [step[3] for step in rows[1:-1]]
 
 
 def _joins(

@@ -11,7 +11,7 @@ from typing import Any
 
 from toolenv.dashboards.database import decode_text, open_read_only
 from toolenv.errors import EnvironmentFailure
-from toolenv.native.queries import UniverseError
+from toolenv.native.queries import Plan, UniverseError
 
 DEADLINE_S = 60.0
 """Seconds that reading one universe may take."""
@@ -22,13 +22,6 @@ CELL_CAP = 30_000_000
 _OPERATIONS_BETWEEN_CHECKS = 50_000
 _ROWS_AT_ONCE = 200
 """Few enough for row tuples to die young: the garbage collector would otherwise walk all of them again and again."""
-
-
-_DIGITS = 10
-"""Characters that the number of a row may take, comma included, on average."""
-
-_SHORTEST_LIMIT = 64_000_000
-"""Bytes that a text in SQLite may have whatever the cap on cells is."""
 
 
 class Reader:
@@ -76,19 +69,12 @@ class Reader:
             raise UniverseError(f"{self._what} cannot be loaded: {error}") from error
         return columns
 
-    def row_numbers(self, sql: str, bound: Sequence[int | None], width: int) -> tuple[str | None, ...]:
-        """The texts of a plan's ``rows_sql``, None where there is no row; ``width`` is how many columns it stands for.
-
-        Raises as ``columns`` does.
-        """
-        cap = CELL_CAP // max(1, width)
-        usual = self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, max(_SHORTEST_LIMIT, _DIGITS * cap))
-        try:
-            texts = tuple(column[0] for column in self.columns(sql, bound)[0])
-        except sqlite3.DataError as error:
-            raise self._too_many(cap, width) from error
-        finally:
-            self.connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, usual)
+    def row_numbers(self, plan: Plan, offsets: Sequence[int]) -> tuple[str | None, ...]:
+        """The texts of a plan's ``rows_sql``, None where there is no row. Raises as ``columns`` does."""
+        assert plan.rows_sql is not None
+        width = max(1, len(plan.names))
+        cap = CELL_CAP // width
+        texts = tuple(column[0] for column in self.columns(plan.rows_sql, (None, cap + 1, *offsets))[0])
         if texts[0] is not None and texts[0].count(",") >= cap:
             raise self._too_many(cap, width)
         return texts

@@ -115,15 +115,17 @@ class Client:
         tools: Sequence[Mapping[str, Any]] = (),
         deadline_s: float | None = None,
         on_delta: DeltaListener | None = None,
+        probe: bool = True,
     ) -> ChatReply:
         """One completion. ``parameters`` are optional ones (temperature, seed, response_format, max_tokens ...).
 
-        A probe with the same parameters goes before the first request, with its own patience. ``deadline_s`` bounds
-        the request with all its waits. With ``on_delta`` the completion is streamed to it; one that was cut off has
-        the finish reason ``cut``.
+        A probe with the same parameters goes before the first request, with its own patience, unless ``probe`` is
+        false; what a refusal names is given up in either case. ``deadline_s`` bounds the request with all its waits.
+        With ``on_delta`` the completion is streamed to it; one that was cut off has the finish reason ``cut``.
         """
         wanted = parameters or {}
-        await self.probe(wanted)
+        if probe:
+            await self.probe(wanted)
         try:
             async with asyncio.timeout(deadline_s):
                 return await self._chat(messages, wanted, tools, on_delta)

@@ -12,12 +12,22 @@ from toolenv.openai_compat.faults import ProviderError
 from toolenv.openai_compat.settings import Dialect
 
 LIMIT_NAMES = ("max_tokens", "max_completion_tokens")
-OPTIONAL = ("stream_options", "response_format", "seed", "temperature", "top_p", "reasoning_effort", *LIMIT_NAMES)
+OPTIONAL = (
+    "stream_options",
+    "parallel_tool_calls",
+    "response_format",
+    "seed",
+    "temperature",
+    "top_p",
+    "reasoning_effort",
+    *LIMIT_NAMES,
+)
 """Parameters without which a request still means the same; in the order in which they are given up blindly."""
 
 _WORDS: Mapping[str, re.Pattern[str]] = {
     "stream_options": re.compile(r"stream[ _-]?options|include_usage", re.I),
     "response_format": re.compile(r"response[ _-]?format|json[ _-]?(object|mode|schema)|structured output", re.I),
+    "parallel_tool_calls": re.compile(r"parallel[ _-]?tool", re.I),
     "seed": re.compile(r"\bseed\b", re.I),
     "temperature": re.compile(r"\btemperature\b", re.I),
     "top_p": re.compile(r"\btop_p\b", re.I),
