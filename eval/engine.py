@@ -7,10 +7,13 @@ for the spool at once. The order in which units finish never shows in a report.
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Protocol
+
+import msgspec
 
 from eval.judges.human import HumanRuling
 from eval.model import Verdict
@@ -18,6 +21,7 @@ from eval.profile import Item, Profile, ScoringContext, Unit
 from eval.results import FLUSH_SECONDS, Results
 from eval.resume import HumanKey, keys_of
 from eval.scored import Scored, slices_of, weight_of
+from eval.waterfall import unscored
 from toolenv.errors import DataError
 
 ENVIRONMENT_NOTE = "environment: "
@@ -61,8 +65,18 @@ class LocalScorer:
 
     async def score(self, run: int, unit: Unit) -> Sequence[Scored]:
         context = self._contexts[run]
-        verdicts = await self._profile.score(unit, context)
-        return [self._with_slices(item, verdict, context) for item, verdict in zip(unit.items, verdicts, strict=True)]
+        unanswered = {item.uuid: why for item in unit.items if (why := _unanswered(item, context)) is not None}
+        if len(unanswered) == len(unit.items):
+            verdicts = [_left_out(item, unanswered[item.uuid]) for item in unit.items]
+        else:
+            verdicts = [
+                _left_out(item, unanswered[item.uuid]) if item.uuid in unanswered else verdict
+                for item, verdict in zip(unit.items, await self._profile.score(unit, context), strict=True)
+            ]
+        return [
+            self._with_slices(item, portable(verdict, context), context)
+            for item, verdict in zip(unit.items, verdicts, strict=True)
+        ]
 
     def _with_slices(self, item: Item, verdict: Verdict, context: ScoringContext) -> Scored:
         if item.instance is None:
@@ -93,6 +107,30 @@ class LocalScorer:
     async def close(self) -> None:
         for truths in {id(context.truths): context.truths for context in self._contexts}.values():
             await truths.close()
+
+
+def portable(verdict: Verdict, context: ScoringContext) -> Verdict:
+    """The verdict with files named from the dataset's or the run's folder, wherever these lie on this machine."""
+    if verdict.status != "unscored":
+        return verdict
+
+    def short(text: str) -> str:
+        for folder in (context.dataset.path, context.run.path):
+            for spelling in (str(folder), str(folder.resolve())):
+                text = text.replace(spelling + os.sep, "")
+        return text
+
+    stages = tuple(msgspec.structs.replace(stage, reason=short(stage.reason)) for stage in verdict.stages)
+    return msgspec.structs.replace(verdict, detail=short(verdict.detail), stages=stages)
+
+
+def _unanswered(item: Item, context: ScoringContext) -> str | None:
+    """Why the line's prediction says nothing about whoever made it, or None."""
+    return None if item.prediction is None else context.run.unanswered(item.prediction)
+
+
+def _left_out(item: Item, why: str) -> Verdict:
+    return unscored(item.uuid, item.capability, item.domain, "environment", why)
 
 
 class Engine:

@@ -44,9 +44,18 @@ class EnvironmentChain:
             tried = ", ".join(environment.name for environment in self.environments) or "none"
             raise NoEnvironment(
                 f"no environment serves capability {instance.capability} of the domain {instance.domain!r} "
-                f"(given: {tried}); add one with --env"
+                f"(given: {tried}{self._native_needs(instance)}); add one with --env"
             )
         return environment
+
+    def _native_needs(self, instance: Instance) -> str:
+        if not any(environment.kind == "native" for environment in self.environments):
+            return ""
+        domain = instance.domain
+        files = f"databases/{domain}/{domain}.sqlite"
+        if instance.capability == 1:
+            return f", which needs {files} and a tool universe"
+        return f", which needs {files} and endpoints/{domain}.json" + (" or documents" * (instance.capability == 4))
 
     async def open(self, instance: Instance) -> ToolSession:
         return await self.serving(instance).open(instance)

@@ -174,6 +174,7 @@ def test_bad_input_costs_no_other_line(
     if expected is not None:
         assert found.pop("instances") == 20
         assert found == expected
+    assert str(world.root) not in json.dumps(report_of(world)["instances"])
     for line in report_of(world)["instances"]:
         if line["status"] == "unscored":
             assert line["passed"] is None and line["sieve"] is None and line["reason"]
