@@ -475,7 +475,6 @@ async def test_a_load_that_takes_too_long_is_stopped(tmp_path: Path, monkeypatch
         await (await world.session()).call("get_data", {})
     monkeypatch.setattr(reading, "DEADLINE_S", 60.0)
     monkeypatch.setattr(reading, "CELL_CAP", 30_000)
-    monkeypatch.setattr(reading, "_SHORTEST_LIMIT", 200_000)
     monkeypatch.setattr(loading, "_FEW_CELLS", 0)
     with pytest.raises(EnvironmentFailure, match="more than"):
         await (await world.session()).call("get_data", {})
