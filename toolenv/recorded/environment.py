@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from toolenv.dataset.fingerprint import fingerprint_of
 from toolenv.dataset.layout import capability_folders, is_domain_name
 from toolenv.errors import DataError, NoEnvironment, NotRecorded
@@ -21,6 +23,7 @@ from toolenv.model import Instance, Json, ToolResult, ToolSpec
 from toolenv.recorded.aliases import own_name
 from toolenv.recorded.chains import Chain, call_key, replaced, universe_asked_for, with_handles
 from toolenv.recorded.recording import Answer, Recording
+from toolenv.recorded.tables import RecordedTable
 from toolenv.schema import arguments_of, refusal
 
 _LARGE: Final = 1 << 17
@@ -84,7 +87,7 @@ class RecordedEnvironment:
 
 
 class RecordedSession:
-    """A ``ToolSession`` over one recording. Tables behind handles cannot be shown."""
+    """A ``ToolSession`` over one recording."""
 
     forks_by_copy = True
 
@@ -94,6 +97,7 @@ class RecordedSession:
         self._universe = universe
         self._chains: dict[str, Chain] = {}
         self._counters: dict[str, int] = {}
+        self._tables: dict[str, str] = {}
         self._listeners: list[Callable[[], None]] = []
 
     async def list_tools(self) -> Sequence[ToolSpec]:
@@ -130,23 +134,29 @@ class RecordedSession:
                 "record it, or give another environment before this one."
             )
         if answer.length > _LARGE:
-            text, is_error = await asyncio.to_thread(self._recording.response, answer)
+            response = await asyncio.to_thread(self._recording.response, answer)
         else:
-            text, is_error = self._recording.response(answer)
-        result = result_of(text, is_error)
-        return result if result.failed else self._succeeded(name, written, universe, result)
+            response = self._recording.response(answer)
+        result = result_of(response.text, response.is_error)
+        if response.notes:
+            result = msgspec.structs.replace(result, notes=response.notes)
+        return result if result.failed else self._succeeded(name, written, universe, result, response.table)
 
-    async def table(self, handle: str) -> None:
-        return None
+    async def table(self, handle: str) -> RecordedTable | None:
+        """The table behind a handle, where one was recorded. Raises EnvironmentFailure for a damaged one."""
+        digest = self._tables.get(handle)
+        return None if digest is None else await asyncio.to_thread(self._recording.tables.view, digest)
 
     async def fork(self) -> RecordedSession:
         copy = RecordedSession(self._recording, self._domain, self._universe)
         copy._chains = self._chains.copy()
         copy._counters = self._counters.copy()
+        copy._tables = self._tables.copy()
         return copy
 
     async def close(self) -> None:
         self._chains.clear()
+        self._tables.clear()
         self._listeners.clear()
 
     def on_tools_changed(self, listener: Callable[[], None]) -> None:
@@ -180,13 +190,14 @@ class RecordedSession:
         return next((name for name in named if isinstance(name, str) and name not in self._chains), None)
 
     def _succeeded(
-        self, name: str, written: Mapping[str, Json], universe: str | None, result: ToolResult
+        self, name: str, written: Mapping[str, Json], universe: str | None, result: ToolResult, table: str | None
     ) -> ToolResult:
         """Keep what a successful call changes: the universe, and the handle under a name of this session's own."""
         if universe != self._universe:
             self._universe = universe
             self._chains.clear()
             self._counters.clear()
+            self._tables.clear()
             for listener in tuple(self._listeners):
                 listener()
         found = _HANDLE.match(result.text) if universe is not None else None
@@ -194,7 +205,9 @@ class RecordedSession:
             return result
         handle = self._named(found[1])
         self._chains[handle] = Chain(name, written)
-        return ToolResult(text=with_handle(result.text, name=handle), is_error=result.is_error, handle=handle)
+        if table is not None:
+            self._tables[handle] = table
+        return msgspec.structs.replace(result, text=with_handle(result.text, name=handle), handle=handle)
 
     def _named(self, recorded: str) -> str:
         """The name that a handle gets here: numbers count per prefix, as in the release (contract, section 1.2)."""

@@ -7,6 +7,7 @@ whole or not at all. The files do not depend on the order in which calls were ma
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -20,8 +21,11 @@ from toolenv.model import CAPABILITY_DIRS, Instance, Json, ToolResult, ToolSpec
 from toolenv.recorded.chains import Chain, call_key, replaced, universe_asked_for, with_handles
 from toolenv.recorded.environment import with_handle
 from toolenv.recorded.merging import merge
+from toolenv.recorded.tables import TableWriter, merge_tables, tables_path
 
 _SPOOL: Final = ".spool"
+_SMALL: Final = 20_000
+"""Cells of a table that are written without leaving the event loop."""
 
 
 class Recorder:
@@ -93,15 +97,16 @@ class RecordingSession:
         result = await self._session.call(name, arguments)
         if self._universe is None:
             if name != "get_data":
-                self._spool.keep(None, name, arguments, result)
+                self._spool.keep(None, name, arguments, result, None)
             return result
+        table = await self._kept_table(result.handle)
         universe = self._universe
         written: Mapping[str, Json] = with_handles(arguments, self._chains)
         if name == "get_data":
             wanted = universe_asked_for(arguments, universe)
             if wanted is not None:
                 universe, written = wanted, {"tool_universe_id": wanted}
-        self._spool.keep(universe, name, written, result)
+        self._spool.keep(universe, name, written, result, table)
         if not result.failed:
             if universe != self._universe:
                 self._universe = universe
@@ -110,6 +115,21 @@ class RecordingSession:
             if result.handle is not None:
                 self._chains[result.handle] = Chain(name, written)
         return result
+
+    async def _kept_table(self, handle: str | None) -> str | None:
+        """The digest under which the table behind a new handle is kept."""
+        view = await self._session.table(handle) if handle is not None else None
+        if view is None:
+            return None
+        known = self._spool.tables.known(view)
+        if known is not None:
+            return known
+        try:
+            if view.num_records * len(view.columns) > _SMALL:
+                return await asyncio.to_thread(self._spool.tables.keep, view)
+            return self._spool.tables.keep(view)
+        except OSError as error:
+            raise EnvironmentFailure(f"{self._spool.target} cannot be written: {error.strerror or error}.") from error
 
     async def table(self, handle: str) -> TableView | None:
         return await self._session.table(handle)
@@ -130,13 +150,17 @@ class _Spool:
     """The answers of one domain as they come; one left behind by an interrupted run is taken up again."""
 
     def __init__(self, path: Path) -> None:
-        self._target = path
+        self.target = path
         self._path = path.with_name(f".{path.name}{_SPOOL}")
         self._known: set[tuple[str | None, str, str, bool]] = set()
         self._tools: set[tuple[str | None, str]] = set()
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             _mend(self._path)
+            table_spool = path.with_name(f".{path.stem}.tables{_SPOOL}")
+            _mend(table_spool)
+            self._table_spool = table_spool
+            self.tables = TableWriter(table_spool, tables_path(path))
         except OSError as error:
             raise EnvironmentFailure(f"{path} cannot be written: {error.strerror or error}.") from error
 
@@ -150,7 +174,9 @@ class _Spool:
             self._tools.add((universe, text))
             self._append({"universe": universe, "tools": listed})
 
-    def keep(self, universe: str | None, name: str, written: Mapping[str, Json], result: ToolResult) -> None:
+    def keep(
+        self, universe: str | None, name: str, written: Mapping[str, Json], result: ToolResult, table: str | None
+    ) -> None:
         text = result.text if result.handle is None else with_handle(result.text)
         mark = (universe, call_key(name, written), sha256(text.encode("utf-8", "replace")).hexdigest(), result.is_error)
         if mark in self._known:
@@ -161,6 +187,10 @@ class _Spool:
         line["arguments"] = replaced(dict(written), Chain.written)
         line["response_text"] = text
         line["is_error"] = result.is_error
+        if table is not None:
+            line["table"] = table
+        if result.notes:
+            line["notes"] = list(result.notes)
         self._append(line)
 
     def _append(self, line: Mapping[str, Json]) -> None:
@@ -172,9 +202,10 @@ class _Spool:
 
     def merge(self) -> None:
         try:
-            merge(self._target, self._path)
+            merge_tables(tables_path(self.target), self._table_spool)
+            merge(self.target, self._path)
         except OSError as error:
-            raise EnvironmentFailure(f"{self._target} cannot be written: {error.strerror or error}.") from error
+            raise EnvironmentFailure(f"{self.target} cannot be written: {error.strerror or error}.") from error
 
 
 def _mend(path: Path) -> None:

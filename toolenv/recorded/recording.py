@@ -2,7 +2,8 @@
 
 First line ``{"tools": [...]}``; then a line a distinct call, ``{"name", "arguments", "response_text", "is_error"}``.
 For capability 1 a call's line carries ``"universe"`` too, and lines ``{"universes": [ids], "tools": [...]}`` give the
-tools of these universes. Other keys are ignored.
+tools of these universes. ``"table"`` names the table behind the call's handle (``toolenv.recorded.tables``),
+``"notes"`` are sentences about quirks of the answer. Other keys are ignored.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from toolenv.errors import EnvironmentFailure
-from toolenv.model import Json, ToolSpec
+from toolenv.model import Json, ToolSpec, Value
 from toolenv.policy import source_of
 from toolenv.recorded.chains import call_key, read
+from toolenv.recorded.tables import TableFile, tables_path
 
 _DECODER = json.JSONDecoder()
 _HEAD = re.compile(
@@ -34,6 +36,15 @@ class Answer:
         self.length = length
 
 
+class Response(Value, frozen=True):
+    """What was recorded of an answer; ``table`` is the digest of the table behind its handle."""
+
+    text: str
+    is_error: bool = False
+    table: str | None = None
+    notes: tuple[str, ...] = ()
+
+
 class Recording:
     """The index of one file. Raises EnvironmentFailure when it cannot be read or does not begin with a tool list.
 
@@ -45,6 +56,7 @@ class Recording:
         self.label = label
         self.problems: list[str] = []
         self.tools: tuple[ToolSpec, ...] = ()
+        self.tables = TableFile(tables_path(path))
         self.tools_by_universe: dict[str, tuple[ToolSpec, ...]] = {}
         self._answers: dict[tuple[str | None, str], Answer] = {}
         try:
@@ -57,13 +69,19 @@ class Recording:
         """The answer to a call, by ``chains.call_key``; None where it is not recorded."""
         return self._answers.get((universe, key))
 
-    def response(self, answer: Answer) -> tuple[str, bool]:
-        """(text, error flag) of an answer. Raises EnvironmentFailure when the line is damaged."""
+    def response(self, answer: Answer) -> Response:
+        """Raises EnvironmentFailure when the line is damaged."""
         try:
             with self.path.open("rb") as stream:
                 stream.seek(answer.start)
                 line = json.loads(stream.read(answer.length))
-            return _text(line["response_text"]), line.get("is_error") is True
+            table, notes = line.get("table"), line.get("notes")
+            return Response(
+                text=_text(line["response_text"]),
+                is_error=line.get("is_error") is True,
+                table=table if isinstance(table, str) else None,
+                notes=tuple(str(note) for note in notes) if isinstance(notes, list) else (),
+            )
         except OSError as error:
             raise EnvironmentFailure(f"{self.label} cannot be read: {error.strerror or error}.") from error
         except (ValueError, KeyError, TypeError) as error:
