@@ -188,7 +188,7 @@ class VakraApp(App[int]):
 
     @work(group="closing")
     async def _close_session(self, screen: DebuggerScreen) -> None:
-        await self.engine.run(screen.session.close(screen.behind))
+        await self.engine.run(screen.session.in_turn(screen.session.close, screen.behind))
 
     @work(exclusive=True, group="scoring")
     async def evaluate_entries(self, entries: Sequence[Entry]) -> None:
@@ -261,7 +261,7 @@ class VakraApp(App[int]):
 
         for screen in self.screen_stack:
             if isinstance(screen, DebuggerScreen):
-                await screen.session.close(screen.behind)
+                await screen.session.in_turn(screen.session.close, screen.behind)
         if self.opened:
             await self.world.close()
 

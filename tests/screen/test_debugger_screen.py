@@ -376,3 +376,37 @@ async def test_a_damaged_store_is_set_aside_with_consent_only(tmp_path: Path) ->
         assert "steps are not kept" not in squeezed(app)
         assert path.exists()
     assert b"this is no database" * 300 in contents(tmp_path)
+
+
+async def test_keys_pressed_while_it_opens_are_done_in_turn(store: Store) -> None:
+    environment = toy.ToyEnvironment(toy.ANSWERS, seconds=0.1)
+    app = VakraApp(toy.wiring(instance="u-1", store=store, environment=environment))  # type: ignore[arg-type]
+    async with app.run_test(size=WIDE) as pilot:
+        await until_shown(pilot, "steps")
+        await pilot.press("s", "s", "v", "s")
+        await until_shown(pilot, "broke at: tool selection")
+        screen = await until_settled(pilot)
+        assert screen.scene is not None
+        assert screen.scene.finished
+        assert screen.scene.executed == 4
+        assert not screen.scene.stale
+
+
+async def test_leaving_while_something_runs_ends_it(store: Store) -> None:
+    environment = toy.ToyEnvironment(toy.ANSWERS, seconds=30.0)
+    app = VakraApp(toy.wiring(instance="u-1", store=store, environment=environment))  # type: ignore[arg-type]
+    async with app.run_test(size=WIDE) as pilot:
+        await until(pilot, lambda: bool(environment.calls), "a call that takes long")
+        await pilot.press("escape")
+        await until_shown(pilot, "1 instance")
+        await pilot.press("q")
+
+
+@pytest.mark.parametrize("size", [(40, 12), (60, 16), (250, 70)])
+async def test_any_size_shows_something_useful(size: tuple[int, int], store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store), size) as (app, pilot):
+        assert "beer_factory" in squeezed(app)
+        assert "WATERFALL" in squeezed(app)
+        await pilot.press("3")
+        assert "hop 1" in squeezed(app) or size[1] < 14
+        assert all(len(row) <= size[0] for row in rows(app))

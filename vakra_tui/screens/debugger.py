@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from vakra_tui.state.session import DebugSession
 
 PANES = ("steps", "step", "ground truth")
+SMALL = 30
+LOW = 20
+"""Rows of the terminal below which the texts around the panes give way to them, and give way further."""
+
 _PANE_IDS = {"steps": "steps-pane", "step": "step-pane", "ground truth": "truth-pane"}
 
 
@@ -151,14 +155,14 @@ class DebuggerScreen(Screen[None]):
         """Called in the engine thread."""
         self.app.from_engine(self._take, scene)
 
-    @work(exclusive=True, group="session")
+    @work(group="session")
     async def open_session(self) -> None:
         await self._do(self.session.open)
 
     async def _do(self, verb: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> bool:
         """Run a verb of the session in the engine thread; its failure becomes a dialog."""
         try:
-            await self.app.engine.run(verb(*arguments))
+            await self.app.engine.run(self.session.in_turn(verb, *arguments))
         except VakraError as error:
             self.app.report(str(error))
             return False
@@ -186,6 +190,9 @@ class DebuggerScreen(Screen[None]):
         if scene is None:
             return
         narrow = self.has_class("-narrow")
+        low = self.size.height < LOW
+        self.query_one("#question", Banner).tallest = 2 if low else 6
+        self.query_one("#policy", Banner).tallest = 1 if low else 4
         self.query_one("#header", Banner).show_lines([head.header(scene)])
         self.query_one("#question", Banner).show_lines(head.question(scene, context=self._context_shown))
         self.query_one("#policy", Banner).show_lines(head.policy(scene.policy, whole=not narrow))
@@ -206,8 +213,8 @@ class DebuggerScreen(Screen[None]):
         if self.scene is None:
             return
         banner = self.query_one("#waterfall", Banner)
-        small = self.size.height < 30
-        banner.tallest = 12 if self._whole_waterfall else (4 if small else 8)
+        small = self.size.height < SMALL
+        banner.tallest = 12 if self._whole_waterfall else 2 if self.size.height < LOW else 4 if small else 8
         banner.show_lines(waterfall.strip_lines(self.scene, brief=small and not self._whole_waterfall))
 
     @property
@@ -349,7 +356,7 @@ class DebuggerScreen(Screen[None]):
     def action_evaluate(self) -> None:
         self._verb(self.session.evaluate)
 
-    @work(exclusive=True, group="session")
+    @work(group="session")
     async def _verb(self, verb: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> None:
         await self._do(verb, *arguments)
 
@@ -397,7 +404,7 @@ class DebuggerScreen(Screen[None]):
         if self.scene is None:
             return
         try:
-            tools = await self.app.engine.run(self.session.tools())
+            tools = await self.app.engine.run(self.session.in_turn(self.session.tools))
         except VakraError as error:
             self.app.report(str(error))
             return
@@ -446,7 +453,7 @@ class DebuggerScreen(Screen[None]):
         from vakra_tui.screens.choice import ChoiceScreen
 
         try:
-            branches = await self.app.engine.run(self.session.branches())
+            branches = await self.app.engine.run(self.session.in_turn(self.session.branches))
         except VakraError as error:
             self.app.report(str(error))
             return

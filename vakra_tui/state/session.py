@@ -6,10 +6,11 @@ nothing else.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import time
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from eval.model import Verdict
 from sessions.trajectory import Decision, ExecutedTrajectory
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
     from vakra_tui.state.export import ExportKind
     from vakra_tui.state.listing import Entry
     from vakra_tui.state.world import World
+
+T = TypeVar("T")
 
 Wheel = Literal["recording", "human", "ground_truth"]
 
@@ -65,7 +68,13 @@ class DebugSession:
         self._last_shown = 0.0
         self._executed: ExecutedTrajectory | None = None
         self._restored = False
+        self._turn = asyncio.Lock()
         self._analysed: tuple[tuple[int, int, bool, bool, bool], Analysed] | None = None
+
+    async def in_turn(self, verb: Callable[..., Awaitable[T]], *arguments: object) -> T:
+        """A verb when those before it are done: keys pressed while something runs are not lost and never overlap."""
+        async with self._turn:
+            return await verb(*arguments)
 
     def listen(self, listener: Callable[[Scene], None]) -> None:
         """Have every new scene handed over; called in the engine thread."""
@@ -242,7 +251,37 @@ class DebugSession:
             if self.recorded_only:
                 self.subject.learned(verdict)
         self._verdicts[branch] = (steps, verdict)
+        await self._keep_verdict(branch, steps, verdict)
         await self._show(force=True)
+
+    async def _keep_verdict(self, branch: int, steps: int, verdict: Verdict) -> None:
+        """Beside the steps in the store, for the list of sessions; a store that refuses stops nobody."""
+        store = self.world.keeping.ready()
+        timeline = self._timeline
+        if (
+            store is None
+            or store.read_only
+            or timeline is None
+            or timeline.keeper is None
+            or timeline.keeper.ref is None
+        ):
+            return
+        import msgspec
+
+        from sessions.store import StoredVerdict
+
+        kept = StoredVerdict(
+            branch=branch,
+            steps=steps,
+            profile="paper",
+            judge=self.world.judge_kind,
+            passed=verdict.passed,
+            body=msgspec.to_builtins(verdict),
+        )
+        try:
+            await store.put_verdict(timeline.keeper.ref.id, kept)
+        except StoreError as error:
+            self._store_problem = str(error)
 
     @property
     def recorded_only(self) -> bool:
