@@ -107,7 +107,7 @@ async def test_stray_lines_are_skipped_counted_and_logged(make: Any, tmp_path: P
     environment = make("banner")
     session = await environment.open(instance())
     assert (await session.call("ask", {"text": "x"})).text == "ask: x"
-    assert any("printed 3 lines on its stdout" in problem for problem in environment.problems)
+    assert any("printed 3 lines on its stdout" in problem for problem in environment.oddities)
     await environment.close()
     assert "stdout: server v1 starting..." in logs(tmp_path)
 
@@ -181,8 +181,8 @@ async def test_pages_in_a_circle_end_and_are_told(make: Any) -> None:
     environment = make("circle")
     session = await environment.open(instance())
     assert [tool.name for tool in await session.list_tools()] == ["a", "b"]
-    assert any("in a circle" in problem for problem in environment.problems)
-    assert any("without a name" in problem for problem in environment.problems)
+    assert any("in a circle" in problem for problem in environment.oddities)
+    assert any("without a name" in problem for problem in environment.oddities)
 
 
 async def test_a_large_result_arrives_whole(make: Any) -> None:

@@ -111,6 +111,18 @@ async def test_a_resting_session_gives_its_server_away_and_is_rebuilt(
     assert environment.starts == 1
 
 
+async def test_a_session_that_has_switched_is_rebuilt_from_there(make: Any) -> None:
+    environment = make("tables", limit=2)
+    session = await environment.open(instance("u1"))
+    await opened(session, "u1")
+    assert await opened(session, "u2") == "retrieved_river_1"
+    assert (await session.call("get_data", {})).handle == "retrieved_river_2"
+    fork = await session.fork()
+    assert fork.drift == []
+    assert (await fork.call("get_data", {})).handle == "retrieved_river_3"
+    assert (await fork.call("count", {"data_label": "retrieved_river_2"})).text == "1"
+
+
 async def test_a_fork_is_independent_and_says_what_drifted(make: Any) -> None:
     environment = make("tables", limit=2)
     session = await environment.open(instance("u1"))
@@ -170,7 +182,7 @@ async def test_several_servers_make_one_list(make: Any) -> None:
     assert [tool.name for tool in await session.list_tools()] == ["shared", "only_north", "only_south"]
     assert (await session.call("only_south", {})).text == "only_south by south"
     assert (await session.call("shared", {})).text == "shared by north"
-    assert any("offers shared too" in problem for problem in environment.problems)
+    assert any("offers shared too" in problem for problem in environment.oddities)
 
 
 async def test_a_server_is_told_capability_and_domain_but_no_keys(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,12 @@ class Recorder:
     def name(self) -> str:
         return self._environment.name
 
+    @property
+    def problems(self) -> Sequence[str]:
+        """Those of the environment behind, where it knows any."""
+        found: Sequence[str] = getattr(self._environment, "problems", ())
+        return found
+
     def fingerprint(self) -> str | None:
         return self._environment.fingerprint()
 

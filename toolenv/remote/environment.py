@@ -104,8 +104,8 @@ class ServerEnvironment:
         return sorted(found, key=lambda call: call.since)
 
     @property
-    def problems(self) -> list[str]:
-        """Sentences about servers that misbehave and were used all the same."""
+    def oddities(self) -> list[str]:
+        """Sentences about servers that misbehave and were used all the same; what they count depends on the moment."""
         found: dict[str, None] = {}
         for pool in self._pools.values():
             found.update(dict.fromkeys(pool.problems))

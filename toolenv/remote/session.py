@@ -206,6 +206,11 @@ class RemoteSession:
         result = await self._raw(bundle, name, arguments)
         if name == GET_DATA and not result.failed:
             self._opened = True
+            wanted = arguments.get("tool_universe_id")
+            if isinstance(wanted, str) and wanted != self._start_universe:
+                # Nothing of what was before a switch is there after it, so that a rebuilding begins here.
+                self._start_universe, self._entered = wanted, result
+                self._history.clear()
         self._history.append((name, dict(arguments), result))
         return result
 

@@ -79,12 +79,13 @@ class VakraEnvironment(ServerEnvironment):
 
     @property
     def problems(self) -> list[str]:
+        """Sentences about routers whose tools are missing."""
         found = [f"{self.name} mounts {name}, which has no file." for name in self.checkout.missing]
         if self._scratch is not None:
             for report in sorted(Path(self._scratch.name).glob("report-*.json")):
                 failed = json.loads(report.read_bytes())["failed"]
                 found.extend(_failed(self.name, name, reason) for name, reason in failed.items())
-        return [*dict.fromkeys(found), *super().problems]
+        return list(dict.fromkeys(found))
 
     async def close(self) -> None:
         await super().close()

@@ -80,6 +80,9 @@ async def _run(options: Options, name: str | None, written: str | None, *, as_js
                 return _list(tools, as_json=as_json)
             return await _call(session, tools, name, arguments)
         finally:
+            for environment in wiring.environments.environments:
+                for oddity in getattr(environment, "oddities", ()):
+                    narrate(f"vakra-tui tools: {oddity}")
             await session.close()
     finally:
         await wiring.close()
