@@ -19,10 +19,14 @@ COMMANDS = {
     "compare": "compare two reports on the same instances",
     "sessions": "list or search stored sessions",
     "replay": "run a stored session again and compare",
-    "export": "write a session or the flagged instances in another form",
+    "import": "take trajectories in other forms into the store",
+    "export": "write a session, a run or the flagged instances in another form",
     "doctor": "versions, paths, environments reached, store health",
 }
 """Name -> help; each is ``vakra_tui.cli.<name>`` with ``main(argv) -> int``."""
+
+MODULES = {"import": "import_command"}
+"""Modules that cannot have their command's name."""
 
 BATCH_ONLY = ("out", "resume", "fail_under", "predictions_out", "dry_run", "repair")
 """Options that mean nothing without ``--batch``."""
@@ -32,7 +36,7 @@ def run(argv: Sequence[str]) -> int:
     """Run a command to its exit code; an error that has a sentence becomes one line on stderr."""
     try:
         if argv and argv[0] in COMMANDS:
-            command = import_module(f"vakra_tui.cli.{argv[0]}")
+            command = import_module(f"vakra_tui.cli.{MODULES.get(argv[0], argv[0])}")
             code: int = command.main(list(argv[1:]))
             return code
         return _main(argv)

@@ -1,61 +1,196 @@
-"""``vakra-tui export``: a stored session, or what a person flagged, in a form that others read."""
+"""``vakra-tui export``: a stored session, a run, or what a person flagged, in a form that others read."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from eval.scored import encoded
-from toolenv.errors import DataError
-from vakra_tui.cli.parser import Parser
-from vakra_tui.cli.streams import stdout
+from toolenv.errors import DataError, StoreError
+from vakra_tui.cli.parser import Parser, add_environment, add_judge, add_selectors
+from vakra_tui.cli.streams import narrate, stdout
 from vakra_tui.options import Options
 from vakra_tui.wiring import Wiring
 
 if TYPE_CHECKING:
     from sessions.store import Store
+    from vakra_tui.cli.exported import Exported
 
 FLAGS = "flags"
+FORMS = ("submission", "jsonl", "markdown", "openai", "preferences", "atif")
 
 
 def main(argv: Sequence[str]) -> int:
-    parser = Parser(prog="vakra-tui export", description="Write a stored session, or the flagged instances, to stdout.")
+    parser = Parser(
+        prog="vakra-tui export",
+        description="Write a stored session, the predictions of a run, or the flagged instances, to stdout or a file.",
+    )
     parser.add_argument(
-        "what", metavar="SESSION|flags", help="key of a session (a beginning will do), or the word flags"
+        "what",
+        metavar="SESSION|RUN|flags",
+        help="key of a session (a beginning will do), the folder of a run (on the sample its name), or the word flags",
     )
     parser.add_argument(
         "--to",
-        choices=("submission", "jsonl"),
+        choices=FORMS,
         required=True,
-        help="submission: the record of a run; jsonl: a step, or a flag, a line",
+        help="submission: records of a run; jsonl: everything, to be imported again; markdown: a bug report; openai: "
+        "chat messages for fine-tuning; preferences: pairs of a repaired and the failed trajectory; atif: ATIF 1.7",
     )
+    parser.add_argument("--out", metavar="FILE", help="write to FILE instead of stdout")
+    parser.add_argument("--only", choices=("passed", "failed"), help="of a run only what passed, or failed")
+    parser.add_argument("--data", metavar="DATA", help="dataset of the run (default: the built-in sample)")
+    parser.add_argument("--split", default="test", metavar="NAME", help="which split of it to read (default: test)")
     parser.add_argument("--db", metavar="URL", help="session store, an SQLAlchemy URL (default: SQLite of this user)")
+    add_environment(parser)
+    add_judge(parser)
+    add_selectors(parser)
     arguments = parser.parse_args(argv)
     if arguments.what == FLAGS and arguments.to != "jsonl":
         raise DataError("flags can be exported --to jsonl only")
-    store = Wiring(Options(db=arguments.db)).store
-    try:
-        lines = list(_exported(store, arguments.what, arguments.to))
-    finally:
-        store.close()
-    with stdout() as stream:
-        for line in lines:
-            stream.write(line + b"\n")
+    options = Options(
+        data=arguments.data,
+        split=arguments.split,
+        environments=tuple(arguments.env or ("native",)),
+        judge=arguments.judge,
+        judge_model=arguments.judge_model,
+        judge_base_url=arguments.judge_base_url,
+        judge_concurrency=arguments.judge_concurrency,
+        max_cost=arguments.max_cost,
+        max_tokens=arguments.max_tokens,
+        capabilities=tuple(arguments.capability or ()),
+        domains=tuple(arguments.domain or ()),
+        instances=tuple(arguments.instance or ()),
+        limit=arguments.limit,
+        db=arguments.db,
+    )
+    payload = _payload(arguments.what, arguments.to, arguments.only, options)
+    if arguments.out is None:
+        with stdout() as stream:
+            stream.write(payload)
+        return 0
+    _written(Path(arguments.out), payload)
     return 0
 
 
-def _exported(store: Store, what: str, form: str) -> Iterator[bytes]:
-    if what == FLAGS:
-        yield from (encoded(flag) for flag in store.flags())
-        return
-    from sessions.branches import as_prediction
-    from sessions.submissions import submission_record
+def _payload(what: str, form: str, only: str | None, options: Options) -> bytes:
+    from vakra_tui.cli.exported import of_run, of_session
 
-    tree = store.load(what).tree
-    if form == "submission":
-        record = submission_record(as_prediction(tree.trajectory(tree.exported)))
-        yield msgspec.json.format(encoded([record]), indent=1)
+    if what == FLAGS:
+        store = Wiring(options).store
+        try:
+            return b"".join(line + b"\n" for line in _flags(store))
+        finally:
+            store.close()
+    run = _run_named(what, options)
+    if run is not None:
+        found, notes = asyncio.run(of_run(Wiring(msgspec.structs.replace(options, runs=(run,))), form, only))
+        for note in notes:
+            narrate(f"vakra-tui: {note}")
     else:
-        yield from (encoded(step) for step in tree.steps(tree.exported))
+        store = Wiring(options).store
+        try:
+            found = of_session(store, what)
+        finally:
+            store.close()
+    return rendered(found, form, single=run is None)
+
+
+def _run_named(what: str, options: Options) -> str | None:
+    """The run that is meant, or None where a session is: folders first, then keys, then runs of the sample."""
+    if Path(what).is_dir():
+        return what
+    if options.data is not None:
+        return None
+    store = Wiring(options).store
+    try:
+        store.load(what)
+    except StoreError:
+        from vakra_tui.sample import sample_runs
+
+        return what if what in sample_runs() else None
+    finally:
+        store.close()
+    return None
+
+
+def rendered(found: Sequence[Exported], form: str, *, single: bool) -> bytes:
+    """The bytes of an export. Raises ``DataError`` where there is nothing of that form."""
+    if form == "markdown":
+        from sessions.formats.markdown import report
+
+        texts = [
+            report(each.trajectory, verdict=each.verdict, title=each.name, repair=each.repair_sentence)
+            for each in found
+        ]
+        return _utf8("\n".join(texts))
+    if form == "submission":
+        from sessions.branches import as_prediction
+        from sessions.submissions import submission_record
+
+        records = [submission_record(each.prediction or as_prediction(each.trajectory)) for each in found]
+        return _utf8(json.dumps(records, ensure_ascii=False, indent=1) + "\n")
+    if form == "jsonl":
+        from sessions.formats.lines import lines_of
+
+        written = (line for each in found for line in lines_of(each.trajectory, name=each.name, extra=dict(each.extra)))
+        return _utf8("".join(f"{line}\n" for line in written))
+    values = list(_values(found, form))
+    if form == "preferences" and not values:
+        raise DataError("there is no pair to export: nothing that failed was repaired")
+    if form == "atif" and single:
+        return _utf8(json.dumps(_strict(values[0]), ensure_ascii=False, indent=1) + "\n")
+    return _utf8("".join(json.dumps(_strict(value), ensure_ascii=False) + "\n" for value in values))
+
+
+def _values(found: Sequence[Exported], form: str) -> Iterator[dict[str, Any]]:
+    from sessions.formats import atif, chat
+
+    for each in found:
+        if form == "openai":
+            yield chat.conversation(each.trajectory, each.tools)
+        elif form == "atif":
+            yield atif.document(each.trajectory, session_id=each.key, tools=each.tools, passed=each.passed)
+        elif each.chosen is not None:
+            yield chat.preference(each.chosen, each.trajectory, each.repair_sentence, each.shared)
+
+
+def _strict(value: Any) -> Any:
+    """Values that JSON does not have (NaN, infinities) as null: these forms are read by other programs."""
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return None
+    if isinstance(value, dict):
+        return {key: _strict(item) for key, item in value.items()}
+    return [_strict(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _flags(store: Store) -> Iterator[bytes]:
+    """A line for each flag, with what was noted in the sessions of its instance."""
+    flags = store.flags()
+    noted: dict[str, list[str]] = {flag.uuid: [] for flag in flags}
+    page = store.sessions(limit=200) if flags else None
+    while page is not None:
+        for summary in page.items:
+            if summary.uuid in noted:
+                noted[summary.uuid].extend(note.text for note in store.load(summary.key).notes)
+        page = store.sessions(limit=200, before=page.next) if page.next is not None else None
+    for flag in flags:
+        yield _utf8(json.dumps({**msgspec.to_builtins(flag), "notes": noted[flag.uuid]}, ensure_ascii=False))
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
+
+
+def _written(path: Path, payload: bytes) -> None:
+    from toolenv.files import written_whole
+
+    try:
+        with written_whole(path) as stream:
+            stream.write(payload)
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror or error}") from error
