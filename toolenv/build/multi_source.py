@@ -10,12 +10,12 @@ import msgspec
 
 from toolenv.build.connectivity import ChainHop, Connectivity, Lead, Thing, told
 from toolenv.build.decontamination import AskedFact, asked_fact, leaks
-from toolenv.build.entities import Entities
+from toolenv.build.entities import Entities, Entity
 from toolenv.build.passage_hops import PassageHop, split_sentences
 from toolenv.build.policies import REFUSAL, PolicyText, policies
 from toolenv.build.source import DocumentHop, Hop, Passage, SqlHop, Task, TaskTurn
 from toolenv.build.words import filled, reads_well, sentence
-from toolenv.model import Value
+from toolenv.model import Json, Value
 from toolenv.values import occurs
 
 _MOST_NAMES = 2000
@@ -75,6 +75,7 @@ class MultiSourceMaker:
         self._hops = hops
         self._passages = passages
         self._rng = rng
+        self._values: dict[Entity, list[tuple[Json, ...]]] = {}
         self._policies = policies(domain, topic)
 
     def make(self, count: int) -> MultiSource:
@@ -151,11 +152,9 @@ class MultiSourceMaker:
 
     def _facts_of(self, passage: Passage) -> Iterator[_SharedFact]:
         for name in self._entities.names.values():
-            for values in self._entities.values(name.entity, _MOST_NAMES):
+            for values in self._named(name.entity):
                 text = " ".join(str(v) for v in values)
-                sentences = [
-                    s for s in split_sentences(passage.text) if len(text) > 2 and text in s and occurs(text, s)
-                ]
+                sentences = _about(text, passage.text)
                 for hop in self._graph.followers(name.entity, values) if sentences else ():
                     if not _is_looked_up(hop) or told(hop.answer[0], hop.query):
                         continue
@@ -163,6 +162,11 @@ class MultiSourceMaker:
                     if any(answer in s and occurs(answer, s) for s in sentences):
                         document = DocumentHop(query=hop.query, answer=answer, doc_id=passage.doc_id)
                         yield _SharedFact(question=hop.query, sql=_sql(hop), document=document)
+
+    def _named(self, entity: Entity) -> list[tuple[Json, ...]]:
+        if entity not in self._values:
+            self._values[entity] = self._entities.values(entity, _MOST_NAMES)
+        return self._values[entity]
 
     def _paths(self) -> Iterator[_Path]:
         kind = self._entities.kind
@@ -245,6 +249,16 @@ def _path(pattern: str, turns: Sequence[tuple[str, Sequence[Hop]]], api: Sequenc
             for hop in api
         ),
     )
+
+
+def _about(name: str, text: str) -> list[str]:
+    """The sentences of a passage that tell of a thing: all where it begins with its name, else those that hold it."""
+    if len(name) < 3 or name not in text:
+        return []
+    sentences = split_sentences(text)
+    if text.startswith(f"{name} "):
+        return sentences
+    return [s for s in sentences if name in s and occurs(name, s)]
 
 
 def _is_looked_up(hop: ChainHop) -> bool:
