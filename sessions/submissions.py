@@ -88,6 +88,10 @@ class Run:
         file, span = self._place(ref)
         return file.read(span)
 
+    def unanswered(self, ref: PredictionRef) -> str | None:
+        """Why a prediction says nothing about whoever made it, or None; the records of a folder always say something."""
+        return None
+
     def fingerprint(self) -> str:
         """A digest of the content of the prediction files, wherever the folder lies."""
         return self._fingerprint
@@ -180,7 +184,11 @@ def unfit(prediction: Prediction, instance: Instance) -> str | None:
 
 
 def submission_record(prediction: Prediction) -> dict[str, Json]:
-    """One record of the public format; arguments that are no object are written as an empty one."""
+    """One record of the public format.
+
+    A call whose arguments are no object was never run and has no place in the format, so it is left out: written with
+    an empty object it would run when the record is executed.
+    """
     return {
         "uuid": prediction.uuid,
         "domain": prediction.domain,
@@ -193,7 +201,11 @@ def submission_record(prediction: Prediction) -> dict[str, Json]:
                 "query": prediction.query,
                 "answer": prediction.answer,
                 "sequence": {
-                    "tool_call": [{"name": call.name, "arguments": dict(call.arguments)} for call in prediction.calls]
+                    "tool_call": [
+                        {"name": call.name, "arguments": dict(call.arguments)}
+                        for call in prediction.calls
+                        if call.raw_arguments is None
+                    ]
                 },
             }
         ],

@@ -12,7 +12,8 @@ Profile = Literal["paper", "vakra"]
 class Options(Value, frozen=True):
     """What the command line said. ``data`` is None for the built-in sample; texts are as they were typed.
 
-    ``environments`` and ``judge`` keep the form ``kind`` or ``kind:argument``.
+    ``environments`` and ``judge`` keep the form ``kind`` or ``kind:argument``. ``agent`` is ``react``, a plug-in's name or
+    ``command:PROGRAM``. ``produced`` is the file with what an agent did, which is scored as a further run.
     """
 
     data: str | None = None
@@ -32,6 +33,10 @@ class Options(Value, frozen=True):
     instances: tuple[str, ...] = ()
     limit: int | None = None
     db: str | None = None
+    agent: str | None = None
+    model: str | None = None
+    base_url: str | None = None
+    produced: str | None = None
     repair: bool = False
 
 

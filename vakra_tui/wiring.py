@@ -24,12 +24,16 @@ if TYPE_CHECKING:
     from eval.model import Gate
     from eval.profile import Item, Profile
     from eval.report import ReportInfo
+    from sessions.agent import Agent
     from sessions.store import Store
     from sessions.submissions import Run
     from toolenv.dataset import Dataset, InstanceRef
     from toolenv.environment import ToolEnvironment
     from toolenv.openai_compat.sending import Waiting
 
+
+AGENT_CONCURRENCY = 16
+"""Requests to an agent's endpoint at a time."""
 
 JUDGE_CONCURRENCY = 8
 """Questions that a model judge is asked at a time, unless told otherwise."""
@@ -40,7 +44,8 @@ class Wiring:
 
     ``cache`` takes the place of the store for the rulings of a model judge (a worker process has no store). ``batch``
     makes the store commit an instance at a time: durable against the end of the process, not against a power cut.
-    ``on_wait``, set before the judge is used, hears of every wait for the judge's endpoint; ``on_store_wait``, set
+    ``on_wait``, set before the judge is used, hears of every wait for the judge's endpoint, ``on_agent_wait`` of those
+    for the agent's; ``on_store_wait``, set
     before the store is used, hears from the waiting thread how long (seconds) another process has kept it busy.
     """
 
@@ -49,6 +54,7 @@ class Wiring:
         self._cache = cache
         self._batch = batch
         self.on_wait: Callable[[Waiting], None] | None = None
+        self.on_agent_wait: Callable[[Waiting], None] | None = None
         self.on_store_wait: Callable[[float], None] | None = None
         self.taken_in = 0
 
@@ -88,7 +94,12 @@ class Wiring:
         """The runs in the order given; on the sample also by name. Raises ``DataError``."""
         from sessions.submissions import Run
 
-        return tuple(Run.open(path, self.dataset) for path in self._run_paths())
+        opened = [Run.open(path, self.dataset) for path in self._run_paths()]
+        if self.options.produced is not None:
+            from eval.agents import ProducedRun, run_name
+
+            opened.append(ProducedRun.read(Path(self.options.produced), run_name(self.agent)))
+        return tuple(opened)
 
     def _run_paths(self) -> Iterator[Path]:
         known: Mapping[str, Path] = {}
@@ -148,6 +159,24 @@ class Wiring:
         from toolenv.recorded import Recorder
 
         return Recorder(environment, Path(self.options.record))
+
+    @cached_property
+    def agent(self) -> Agent:
+        """The agent that ``--agent`` names. Raises ``DataError`` for one that is unknown or cannot be used."""
+        from sessions.agent import open_agent
+
+        options = self.options
+        if options.agent is None:
+            raise DataError("no agent is named; name one with --agent")
+        return open_agent(
+            options.agent,
+            model=options.model,
+            base_url=options.base_url,
+            concurrency=AGENT_CONCURRENCY,
+            max_tokens=options.max_tokens,
+            max_cost=options.max_cost,
+            on_wait=self.on_agent_wait,
+        )
 
     @cached_property
     def judge(self) -> Judge:
@@ -342,7 +371,7 @@ class Wiring:
 
     async def close(self) -> None:
         """End what was made: what asks before what keeps."""
-        for name in ("environments", "judge", "ruling_cache", "store"):
+        for name in ("agent", "environments", "judge", "ruling_cache", "store"):
             part: Any = self.__dict__.pop(name, None)
             ending = getattr(part, "aclose", None) or getattr(part, "close", None)
             if ending is not None:

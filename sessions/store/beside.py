@@ -66,24 +66,7 @@ class PersonStore(BaseStore):
 
     def put_request(self, session_id: int, request: RequestRecord) -> None:
         """One request to a model; its bodies are stored once, without keys and headers."""
-
-        def put(connection: Connection) -> None:
-            row = {
-                "session_id": session_id,
-                "branch": request.branch,
-                "position": request.position,
-                "kind": codec.clean(request.kind),
-                "model": codec.clean(request.model),
-                "request_hash": writing.put_payload(connection, codec.encoded(request.request)),
-                "response_hash": writing.put_payload(connection, codec.encoded(request.response)),
-                "usage": codec.encoded(request.usage),
-                "error": codec.clean(request.error),
-                "duration_s": request.duration_s,
-                "created_at": request.created_at or time.time(),
-            }
-            connection.execute(insert(schema.REQUEST).values(row))
-
-        self.write(put)
+        self.write(lambda connection: writing.put_request(connection, session_id, request))
 
     def requests(self, session_id: int) -> tuple[RequestRecord, ...]:
         asked, answered = schema.PAYLOAD.alias(), schema.PAYLOAD.alias()

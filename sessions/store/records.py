@@ -168,7 +168,7 @@ class Hit(Value, frozen=True):
 
 
 class ExecutedRecord(Value, frozen=True):
-    """One executed side of an instance, to be kept as a batch session."""
+    """One executed side of an instance, to be kept as a batch session; ``requests`` led to its steps."""
 
     instance: Instance
     trajectory: Trajectory
@@ -177,3 +177,4 @@ class ExecutedRecord(Value, frozen=True):
     run: str = ""
     run_fingerprint: str = ""
     environment: str = ""
+    requests: tuple[RequestRecord, ...] = ()

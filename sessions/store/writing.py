@@ -14,7 +14,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sessions.branches import Branch, Cursor
 from sessions.store import codec, schema
 from sessions.store.conflicts import BranchConflict
-from sessions.store.records import ExecutedRecord, NewSession, SessionRef
+from sessions.store.records import ExecutedRecord, NewSession, RequestRecord, SessionRef
 from sessions.trajectory import CallTool, Step
 from toolenv.errors import StoreError
 
@@ -300,7 +300,27 @@ def put_executed(connection: Connection, record: ExecutedRecord) -> SessionRef:
     session = create_session(connection, new, identity)
     put_branch(connection, session.id, Branch(number=0, name="main"))
     append_steps(connection, session.id, 0, 0, record.trajectory.steps)
+    for request in record.requests:
+        put_request(connection, session.id, request)
     return session
+
+
+def put_request(connection: Connection, session_id: int, request: RequestRecord) -> None:
+    """One request to a model; its bodies are stored once, without keys and headers."""
+    row = {
+        "session_id": session_id,
+        "branch": request.branch,
+        "position": request.position,
+        "kind": codec.clean(request.kind),
+        "model": codec.clean(request.model),
+        "request_hash": put_payload(connection, codec.encoded(request.request)),
+        "response_hash": put_payload(connection, codec.encoded(request.response)),
+        "usage": codec.encoded(request.usage),
+        "error": codec.clean(request.error),
+        "duration_s": request.duration_s,
+        "created_at": request.created_at or time.time(),
+    }
+    connection.execute(insert(schema.REQUEST).values(row))
 
 
 def put_results(connection: Connection, scope: str, rows: Sequence[tuple[str, bytes]]) -> None:

@@ -14,6 +14,7 @@ import msgspec
 
 from toolenv.errors import DataError, StoreError
 from vakra_tui.cli.codes import INTERRUPTED, UNUSABLE, exit_code
+from vakra_tui.cli.production import expected, produce, working_folder
 from vakra_tui.cli.progress import Progress
 from vakra_tui.cli.streams import OutputGone, narrate, stdout
 from vakra_tui.cli.supervision import Stop, supervised
@@ -36,16 +37,17 @@ WAITS_SECONDS = 5.0
 
 
 class WaitNarration:
-    """Says on stderr that the judge keeps the batch waiting, and why."""
+    """Says on stderr who keeps the batch waiting, and why."""
 
-    def __init__(self) -> None:
+    def __init__(self, who: str) -> None:
+        self._who = who
         self._told = -WAITS_SECONDS
 
     def heard(self, waiting: Waiting) -> None:
         now = time.monotonic()
         if now - self._told >= WAITS_SECONDS:
             self._told = now
-            narrate(f"judge: waiting {waiting.seconds:.0f} s ({waiting.reason})")
+            narrate(f"{self._who}: waiting {waiting.seconds:.0f} s ({waiting.reason})")
 
 
 def run(options: Options, batch: BatchOptions) -> int:
@@ -56,7 +58,8 @@ def run(options: Options, batch: BatchOptions) -> int:
         for plan in plans:
             plan.results.flush()
 
-    return supervised(lambda stop: asyncio.run(_run(options, batch, stop, plans)), last=keep_finished)
+    with working_folder() as folder:
+        return supervised(lambda stop: asyncio.run(_run(options, batch, stop, plans, folder)), last=keep_finished)
 
 
 class StoreWaitNarration:
@@ -71,12 +74,18 @@ class StoreWaitNarration:
             narrate("waiting for the session store, which another process is using")
 
 
-async def _run(options: Options, batch: BatchOptions, stop: Stop, plans: list[RunPlan]) -> int:
+async def _run(options: Options, batch: BatchOptions, stop: Stop, plans: list[RunPlan], folder: Path) -> int:
     options = _checked(options, batch)
     wiring = _with_store(options, batch)
     if not batch.quiet:
-        wiring.on_wait = WaitNarration().heard
+        wiring.on_wait = WaitNarration("judge").heard
+        wiring.on_agent_wait = WaitNarration("agent").heard
     try:
+        if options.agent is not None and batch.dry_run:
+            with stdout() as stream:
+                stream.write(sanitize(expected(wiring)).encode() + b"\n")
+        elif options.agent is not None and not await produce(wiring, batch, stop, folder):
+            return INTERRUPTED
         infos = [wiring.report_info(index) for index in range(len(wiring.runs))]
         problems = _say_problems(wiring)
         if batch.dry_run:
@@ -109,12 +118,12 @@ async def _run(options: Options, batch: BatchOptions, stop: Stop, plans: list[Ru
 
 def _checked(options: Options, batch: BatchOptions) -> Options:
     """The options with what the sample adds. Raises ``DataError`` for options that do not go together."""
-    if not options.runs and options.data is None:
+    if not options.runs and options.data is None and options.agent is None:
         from vakra_tui.sample import sample_runs
 
         options = msgspec.structs.replace(options, runs=tuple(sorted(sample_runs())))
-    if not options.runs:
-        raise DataError("nothing to score: name the predictions with --run DIR")
+    if not options.runs and options.agent is None:
+        raise DataError("nothing to score: name the predictions with --run DIR, or an agent with --agent")
     if options.record is not None and batch.workers > 1:
         raise DataError("--record keeps one file a domain and needs --workers 1")
     if batch.out is not None and not Path(batch.out).resolve().parent.is_dir():

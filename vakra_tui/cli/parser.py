@@ -73,9 +73,21 @@ def add_shared(parser: argparse.ArgumentParser) -> None:
         default="paper",
         help="paper: the published waterfall (default); vakra: the released evaluator, verdict for verdict",
     )
+    add_agent(parser)
     add_judge(parser)
     parser.add_argument("--db", metavar="URL", help="session store, an SQLAlchemy URL (default: SQLite of this user)")
     add_selectors(parser)
+
+
+def add_agent(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("agent")
+    group.add_argument(
+        "--agent",
+        metavar="AGENT",
+        help="let an agent make the trajectories: react, the name of a plug-in, or 'command:PROGRAM ARGUMENTS'",
+    )
+    group.add_argument("--model", metavar="NAME", help="model of the agent")
+    group.add_argument("--base-url", metavar="URL", help="OpenAI-compatible endpoint of the agent")
 
 
 def add_judge(parser: argparse.ArgumentParser) -> None:
@@ -89,8 +101,10 @@ def add_judge(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--judge-model", metavar="NAME", help="model of the judge, for openai")
     group.add_argument("--judge-base-url", metavar="URL", help="endpoint of the judge, for openai")
     group.add_argument("--judge-concurrency", type=at_least_one, metavar="N", help="rulings asked at a time")
-    group.add_argument("--max-cost", type=float, metavar="USD", help="stop asking the judge at this cost")
-    group.add_argument("--max-tokens", type=at_least_one, metavar="N", help="stop asking the judge at so many tokens")
+    group.add_argument("--max-cost", type=float, metavar="USD", help="stop asking judge or agent at this cost")
+    group.add_argument(
+        "--max-tokens", type=at_least_one, metavar="N", help="stop asking judge or agent at so many tokens"
+    )
 
 
 def main_parser(commands: Sequence[tuple[str, str]]) -> Parser:
@@ -144,6 +158,9 @@ def options_of(arguments: argparse.Namespace) -> Options:
         instances=tuple(arguments.instance or ()),
         limit=arguments.limit,
         db=arguments.db,
+        agent=arguments.agent,
+        model=arguments.model,
+        base_url=arguments.base_url,
         repair=arguments.repair,
     )
 

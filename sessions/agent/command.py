@@ -1,0 +1,206 @@
+"""An agent that is a command of one's own: one JSON object a line, on its standard input and output.
+
+Every request is whole, so a command needs no memory: the instance, the tools, and every step so far. It answers each
+line with one line, a decision. A process is kept for the length of an instance and then for the next one; its standard
+error is left alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+
+from sessions.agent.arguments import read_arguments
+from sessions.agent.failure import AgentFailure
+from sessions.driver import Driver
+from sessions.trajectory import Actor, Answer, CallTool, Decision, GiveUp, Message, Step, Trajectory
+from toolenv.errors import DataError
+from toolenv.model import Instance, Json, ToolCall, ToolSpec
+
+PROTOCOL = "vakra-tui/agent@1"
+REPLY_SECONDS = 600.0
+LONGEST_REPLY = 8 * 1024 * 1024
+ENDING_SECONDS = 2.0
+
+
+def request_line(trajectory: Trajectory, tools: Sequence[ToolSpec], options: Mapping[str, Json]) -> dict[str, Json]:
+    """What a command is told; ``docs/agents.md`` describes it."""
+    instance = trajectory.instance
+    return {
+        "protocol": PROTOCOL,
+        "instance": {
+            "uuid": instance.uuid,
+            "capability": instance.capability,
+            "domain": instance.domain,
+            "query": instance.query,
+            "policy": instance.policy,
+            "context": [{"query": turn.query, "answer": turn.answer} for turn in instance.turns[:-1]],
+        },
+        "options": dict(options),
+        "tools": [
+            {"name": tool.name, "description": tool.description, "inputSchema": dict(tool.input_schema)}
+            for tool in tools
+        ],
+        "steps": [_step(step) for step in trajectory.steps],
+    }
+
+
+def _step(step: Step) -> dict[str, Json]:
+    decision = step.decision
+    if isinstance(decision, CallTool):
+        shown: dict[str, Json] = {"call": {"name": decision.call.name, "arguments": dict(decision.call.arguments)}}
+        if decision.call.raw_arguments is not None:
+            shown["call"]["raw_arguments"] = decision.call.raw_arguments
+        if step.result is not None:
+            result = step.result
+            shown["result"] = {"text": result.text, "is_error": result.is_error, "failed": result.failed}
+    elif isinstance(decision, GiveUp):
+        shown = {"give_up": decision.reason}
+    else:
+        shown = {"answer" if isinstance(decision, Answer) else "message": decision.text}
+    return {"by": step.actor, "opening": step.opening, **shown}
+
+
+def decision_of(line: bytes, who: str) -> Decision:
+    """The decision on a line: ``{"call": {"name", "arguments"}}``, ``{"answer"}``, ``{"give_up"}`` or ``{"message"}``.
+
+    Raises ``AgentFailure`` for anything else.
+    """
+    try:
+        said = json.loads(line)
+    except (ValueError, RecursionError):
+        said = None
+    call = said.get("call") if isinstance(said, dict) else None
+    if isinstance(call, dict) and isinstance(call.get("name"), str):
+        read = read_arguments(call.get("arguments"))
+        return CallTool(call=ToolCall(name=call["name"], arguments=read.arguments, raw_arguments=read.raw))
+    if isinstance(said, dict) and isinstance(said.get("answer"), str):
+        return Answer(text=said["answer"])
+    if isinstance(said, dict) and isinstance(said.get("give_up"), str):
+        return GiveUp(reason=said["give_up"])
+    if isinstance(said, dict) and isinstance(said.get("message"), str):
+        return Message(role="assistant", text=said["message"])
+    shown = line[:200].decode("utf-8", "replace").strip()
+    raise AgentFailure(f"{who} said {shown!r}, which is no decision.", kind="agent")
+
+
+class CommandAgent:
+    """Starts the command as often as instances are under way at a time. Raises ``DataError`` for no command."""
+
+    def __init__(
+        self,
+        command: str,
+        *,
+        model: str | None = None,
+        base_url: str | None = None,
+        reply_seconds: float = REPLY_SECONDS,
+    ) -> None:
+        try:
+            self.words = shlex.split(command)
+        except ValueError as error:
+            raise DataError(f"--agent command: {command!r} cannot be read ({error})") from None
+        if not self.words:
+            raise DataError("--agent command: needs a program after the colon")
+        self.name = "command"
+        self.model = model
+        self.options: dict[str, Json] = {"model": model, "base_url": base_url}
+        self.reply_seconds = reply_seconds
+        self._idle: list[asyncio.subprocess.Process] = []
+
+    def identity(self) -> Mapping[str, Json]:
+        return {"agent": "command", "command": list(self.words), **self.options}
+
+    def driver(self, instance: Instance) -> Driver:
+        return CommandDriver(self)
+
+    async def borrowed(self) -> asyncio.subprocess.Process:
+        """A process of one's own. Raises ``AgentFailure`` where the command cannot be started."""
+        while self._idle:
+            process = self._idle.pop()
+            if process.returncode is None:
+                return process
+        try:
+            return await asyncio.create_subprocess_exec(
+                *self.words,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                limit=LONGEST_REPLY,
+            )
+        except OSError as error:
+            raise AgentFailure(f"The agent {self.words[0]!r} cannot be started: {error}.", kind="agent") from error
+
+    def give_back(self, process: asyncio.subprocess.Process) -> None:
+        self._idle.append(process)
+
+    async def aclose(self) -> None:
+        idle, self._idle = self._idle, []
+        for process in idle:
+            await end(process)
+
+
+class CommandDriver:
+    """Asks one process of a command for the steps of an instance. One that failed is ended and not asked again."""
+
+    actor: Actor = "agent"
+
+    def __init__(self, agent: CommandAgent) -> None:
+        self._agent = agent
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def next(self, trajectory: Trajectory, tools: Sequence[ToolSpec]) -> Decision:
+        from sessions.agent.arguments import whole_characters
+
+        agent = self._agent
+        who = f"The agent {agent.words[0]!r}"
+        if self._process is None:
+            self._process = await agent.borrowed()
+        line = json.dumps(whole_characters(request_line(trajectory, tools, agent.options))).encode() + b"\n"
+        try:
+            async with asyncio.timeout(agent.reply_seconds):
+                return decision_of(await _exchanged(self._process, line, who), who)
+        except TimeoutError:
+            await self._give_up()
+            raise AgentFailure(f"{who} did not decide within {agent.reply_seconds:g} seconds.", kind="agent") from None
+        except BaseException:
+            # Whoever was interrupted between question and answer would read the answer to another question.
+            await self._give_up()
+            raise
+
+    async def close(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            self._agent.give_back(process)
+
+    async def _give_up(self) -> None:
+        process, self._process = self._process, None
+        if process is not None:
+            await end(process)
+
+
+async def _exchanged(process: asyncio.subprocess.Process, line: bytes, who: str) -> bytes:
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        process.stdin.write(line)
+        await process.stdin.drain()
+        reply = await process.stdout.readline()
+    except (OSError, ValueError) as error:
+        raise AgentFailure(f"{who} cannot be talked to ({error}).", kind="agent") from error
+    if not reply.endswith(b"\n"):
+        raise AgentFailure(f"{who} ended before it decided.", kind="agent")
+    return reply
+
+
+async def end(process: asyncio.subprocess.Process) -> None:
+    """Close its input; a process that does not end by itself is killed."""
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        async with asyncio.timeout(ENDING_SECONDS):
+            await process.wait()
+    except TimeoutError:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
