@@ -3,6 +3,8 @@ which handles and flowing values are mapped onto it.
 
 * A handle names a table by the call that made it. It becomes the handle that this call, or the call that stands in its
   place, makes here. A call that a replacement put in takes over where the ground truth passes its table on.
+* A name without a table, which the prediction expected a failed call to make, is the table that the call in its place
+  makes.
 * A value that an argument took from an earlier response stays while that response still shows it. Where it does not any
   more, the argument takes what the ground truth passes along the same way; else what stands in the same place of the
   new response; else the new response's only value.
@@ -60,6 +62,7 @@ class Line:
         self.opening = opening
         self.query = query
         self.ran: list[Ran] = []
+        self._named: dict[str, Ran] = {}
         self._at: dict[tuple[Side, int], int] = {}
         self._put_in = {place.number for place in plan if place.side == "truth"}
         standing = sides.standing_for
@@ -94,6 +97,9 @@ class Line:
         """
         called = self.call(index)
         template = dict(called.template)
+        self._named = {
+            ran.handle: ran for ran in self.ran if ran.handle and ran.place is not None and ran.place.side == "truth"
+        }
         if called.side == "predicted":
             template = self._passed_on(called, template)
             template = self._flowed(called, template)
@@ -110,9 +116,8 @@ class Line:
                 given = template[name]
                 index = self._at.get(("truth", value.number))
                 instead = None if index is None else self.plan[index].instead
-                if isinstance(given, Ref) and given.number == instead:
-                    continue
-                if index is not None and index < len(self.ran) and instead is None:
+                # A table that its own call names otherwise stays; a name without a table was meant for this one.
+                if index is not None and index < len(self.ran) and (instead is None or isinstance(given, str)):
                     template[name] = value
         return template
 
@@ -169,17 +174,14 @@ class Line:
             ran = self.maker(value)
             if ran is not None and ran.handle is not None:
                 return ran
-            return UNRESOLVED if called.side == "truth" else _name_of(value, called)
+            return UNRESOLVED if called.side == "truth" else f"no table of step {value.number}"
+        if isinstance(value, str) and called.side == "predicted":
+            return self._named.get(value, value)
         if isinstance(value, list):
             return [self._resolved(item, called) for item in value]
         if isinstance(value, dict):
             return {name: self._resolved(item, called) for name, item in value.items()}
         return value
-
-
-def _name_of(ref: Ref, called: SideCall) -> str:
-    """A handle that has no table on this line: a name that no session gives."""
-    return f"no table of step {ref.number}"
 
 
 def mapped(value: Any, name: Any) -> Any:
