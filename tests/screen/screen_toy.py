@@ -127,7 +127,7 @@ class ToyRun:
         self._predictions = {prediction.uuid: prediction for prediction in predictions}
 
     def fingerprint(self) -> str:
-        return "sha256:toy-run"
+        return f"sha256:toy-run-{self.name}"
 
     def refs(self) -> Sequence[Ref]:
         return [

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import screen_toy as toy
-from screen_reading import debugger, rows, shown, squeezed, until, until_settled, until_shown
+from screen_reading import debugger, pane, rows, shown, squeezed, until, until_settled, until_shown
 from textual.pilot import Pilot
 
 from sessions.store import Store
@@ -410,3 +410,50 @@ async def test_any_size_shows_something_useful(size: tuple[int, int], store: Sto
         await pilot.press("3")
         assert "hop 1" in squeezed(app) or size[1] < 14
         assert all(len(row) <= size[0] for row in rows(app))
+
+
+async def test_the_mouse_chooses_steps_and_tabs(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        await pilot.click("#steps", offset=(6, 0))
+        assert "step 1: get_top_brand" in squeezed(app)
+        await pilot.click("#step-tabs", offset=(9, 0))
+        assert "[response]" in squeezed(app)
+        await pilot.press("tab")
+        assert app.focused is not None
+        assert app.focused.id == "step"
+
+
+async def test_json_folds_by_key(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        await pilot.press("g", "1", "enter", "t")
+        await until_shown(pilot, 'brand: "Dixie"')
+        await pilot.press("home", "enter")
+        assert 'brand: "Dixie"' not in pane(app, app.screen.query_one("#step"))
+        await pilot.press("enter")
+        assert 'brand: "Dixie"' in pane(app, app.screen.query_one("#step"))
+
+
+async def test_another_run_of_the_same_instance(store: Store) -> None:
+    runs = [toy.ToyRun("first", [toy.prediction()]), toy.ToyRun("second", [toy.prediction(answer="Denver it is")])]
+    async with opened(toy.wiring(instance="u-1", store=store, runs=runs)) as (app, pilot):
+        assert "run first" in squeezed(app)
+        await pilot.press("R")
+        await until_shown(pilot, "Which run?")
+        await pilot.press("down", "enter")
+        await until_shown(pilot, "run second")
+        await until_settled(pilot)
+        await pilot.press("c")
+        await until_shown(pilot, "Denver it is")
+
+
+async def test_editing_a_call_makes_a_branch(store: Store) -> None:
+    wiring = toy.wiring(instance="u-1", store=store)
+    async with opened(wiring) as (app, pilot):
+        assert debugger(app).row.tool == "get_city"  # type: ignore[union-attr]
+        await pilot.press("e")
+        await until_shown(pilot, "Run as step")
+        assert "Zanzibar" in squeezed(app)
+        await pilot.press("end", "!", "enter")
+        await until_shown(pilot, "branch fork 2a")
+        await until_shown(pilot, "step 3: get_city")
+        assert wiring.environment.calls[-1] == ("get_city", {"name": "Zanzibar!"})

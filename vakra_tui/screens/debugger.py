@@ -263,6 +263,7 @@ class DebuggerScreen(Screen[None]):
     def _move(self, index: int) -> None:
         if self.scene is None or not self.scene.rows:
             return
+        self._jumped = True
         self.cursor = max(0, min(index, len(self.scene.rows) - 1))
         self._follow = self.cursor >= self.scene.executed - 1
         self.query_one("#steps", PickList).place(self.cursor)

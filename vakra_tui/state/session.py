@@ -69,6 +69,7 @@ class DebugSession:
         self._executed: ExecutedTrajectory | None = None
         self._restored = False
         self._turn = asyncio.Lock()
+        self._opening = False
         self._analysed: tuple[tuple[int, int, bool, bool, bool], Analysed] | None = None
 
     async def in_turn(self, verb: Callable[..., Awaitable[T]], *arguments: object) -> T:
@@ -90,7 +91,7 @@ class DebugSession:
         self.subject = self._load()
         self.wheel = "recording" if self.subject.prediction is not None else "human"
         self.reference_shown = bool(self.subject.run)
-        self._working = "opening"
+        self._opening = True
         await self._show(force=True)
         try:
             await self._open_timeline()
@@ -101,6 +102,7 @@ class DebugSession:
                 if self._timeline.finished:
                     await self.evaluate()
         finally:
+            self._opening = False
             self._working = ""
             await self._show(force=True)
 
@@ -468,7 +470,7 @@ class DebugSession:
             truth_problem=self._truth_problem,
             verdict=verdict,
             stale=verdict is not None and steps != length,
-            working=self._working,
+            working=self._working or ("opening" if self._opening else ""),
             problem=self._problem,
             wheel=self.wheel,
             hints=self.hints,
