@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 import yaml
 from mcp import Client, MCPError, StdioServerParameters
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from toolenv.dataset import Dataset
 from toolenv.errors import DataError, EnvironmentFailure
@@ -91,7 +93,7 @@ CALLS: dict[int, list[tuple[str, dict[str, Any]]]] = {
 
 
 @pytest.mark.parametrize("capability", [1, 2, 3, 4])
-@pytest.mark.parametrize("mode", ["auto", "legacy"])
+@pytest.mark.parametrize("mode", ["auto", "legacy", "2026-07-28"])
 async def test_answers_are_the_native_ones_to_the_byte(data: Path, capability: int, mode: str) -> None:
     environment, instance = native(data, capability)
     session = await environment.open(instance)
@@ -163,6 +165,94 @@ def test_capability_and_domain_may_come_from_the_environment(data: Path) -> None
         process.stdin.close()
         assert process.wait(20) == 0
     assert [tool["name"] for tool in answers[1]["result"]["tools"]] == ["get_names"]
+
+
+def talk(data: Path, text: str, *words: str) -> tuple[int, list[dict[str, Any]], str]:
+    """(exit code, messages, stderr) of a server whose stdin is a file with these lines."""
+    words = words or ("--capability", "1", "--domain", "shop")
+    with tempfile.TemporaryFile() as stream:
+        stream.write(text.encode("utf-8", "surrogatepass"))
+        stream.seek(0)
+        done = subprocess.run([*SERVE, str(data), *words], stdin=stream, capture_output=True, timeout=60, check=False)
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()], done.stderr.decode()
+
+
+def request(identity: Any, method: str, **params: Any) -> str:
+    return json.dumps({"jsonrpc": "2.0", "id": identity, "method": method, "params": params}) + "\n"
+
+
+def test_all_that_was_asked_before_the_end_of_input_is_answered(data: Path) -> None:
+    calls = "".join(request(number, "tools/call", name="get_data") for number in range(3))
+    code, answers, said = talk(data, request("i", "initialize", **INITIALIZE) + calls)
+    assert (code, said) == (0, "")
+    assert [answer["id"] for answer in answers] == ["i", 0, 1, 2]
+    assert [json.loads(answer["result"]["content"][0]["text"])["handle"] for answer in answers[1:]] == [
+        f"retrieved_item_{number}" for number in (1, 2, 3)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("not JSON", -32700),
+        ("[" * 100_000, -32700),
+        ("[1]", -32600),
+        ("{}", -32600),
+        ('"text"', -32600),
+        (request(1, "prompts/list").strip(), -32601),
+        (request(1, "server/discover").strip(), -32601),
+        (request(1, "tools/call").strip(), -32602),
+        (request(1, "tools/call", name="get_data", arguments=[1]).strip(), -32602),
+    ],
+)
+def test_nonsense_gets_an_error_and_the_next_request_an_answer(data: Path, line: str, code: int) -> None:
+    status, answers, said = talk(data, line + "\n\n" + request(2, "ping"))
+    assert (status, said) == (0, "")
+    assert [answer.get("error", {}).get("code") for answer in answers] == [code, None]
+    assert answers[1]["result"] == {}
+
+
+def test_notifications_and_answers_are_not_answered(data: Path) -> None:
+    lines = ['{"jsonrpc": "2.0", "method": "notifications/cancelled"}', '{"jsonrpc": "2.0", "id": 4, "result": {}}', ""]
+    assert talk(data, "\n".join(lines)) == (0, [], "")
+
+
+def test_half_a_surrogate_pair_in_an_argument_is_no_end(data: Path) -> None:
+    text = '{"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "get_\\ud83d"}}\n'
+    _, answers, _ = talk(data, text)
+    assert answers[0]["result"]["isError"] is True
+
+
+@pytest.mark.parametrize("wanted", [*HANDSHAKE_PROTOCOL_VERSIONS, "1999-01-01", None])
+def test_every_version_with_a_handshake_is_spoken(data: Path, wanted: str | None) -> None:
+    from toolenv.serve.lines import VERSIONS
+
+    assert tuple(VERSIONS) == tuple(HANDSHAKE_PROTOCOL_VERSIONS)
+    _, answers, _ = talk(data, request(1, "initialize", protocolVersion=wanted))
+    assert answers[0]["result"]["protocolVersion"] == (wanted if wanted in VERSIONS else VERSIONS[-1])
+
+
+def test_the_protocols_library_is_not_imported_for_a_handshake(data: Path) -> None:
+    code = "import sys; from vakra_tui.cli import main; main(); sys.exit(any(m in sys.modules for m in HEAVY))"
+    code = code.replace("HEAVY", "('mcp', 'pydantic', 'numpy', 'fastapi', 'textual')")
+    words = ("serve", str(data), "--capability", "1", "--domain", "shop")
+    text = request(1, "initialize", **INITIALIZE) + request(2, "tools/list") + request(3, "tools/call", name="get_data")
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], input=text.encode(), capture_output=True, timeout=60, check=False
+    )
+    assert (done.returncode, done.stdout.count(b"\n")) == (0, 3)
+
+
+def test_termination_ends_it_quietly(data: Path) -> None:
+    command = [*SERVE, str(data), "--capability", "1", "--domain", "shop"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        process.stdin.write(request(1, "ping").encode())
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["id"] == 1
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(20) == 0
+        assert process.stderr.read() == b""
 
 
 INITIALIZE = {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "t", "version": "0"}}

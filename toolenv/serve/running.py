@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from toolenv.errors import DataError, EnvironmentFailure
+from toolenv.model import Instance
 
 if TYPE_CHECKING:
     from toolenv.environment import ToolEnvironment
@@ -20,18 +21,18 @@ _LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
 
 async def serve_stdio(environment: ToolEnvironment, capability: int, domain: str, version: str) -> None:
     """Serve one client on this process's stdin and stdout until it closes them, or until SIGTERM or SIGINT."""
-    from mcp.server.lowlevel.server import NotificationOptions
-    from mcp.server.stdio import stdio_server
+    from toolenv.serve.lines import LineServer, Wire
 
-    from toolenv.serve.server import ToolServer
-
-    server = ToolServer(environment, capability, domain, http=False, version=version)
-    options = server.mcp.create_initialization_options(NotificationOptions(tools_changed=capability == 1))
+    instance = Instance(uuid="", capability=capability, domain=domain, turns=())
+    wire = Wire()
     try:
-        async with stdio_server() as (read, write):
-            await server.mcp.run(read, write, options)
+        opening = await LineServer(environment, instance, wire, version).run()
+        if opening is not None:
+            from toolenv.serve.server import ToolServer
+
+            await ToolServer(environment, capability, domain, http=False, version=version).on_wire(wire, opening)
     finally:
-        await server.close()
+        wire.close()
 
 
 async def serve_http(

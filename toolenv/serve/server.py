@@ -7,27 +7,26 @@ environment that cannot answer at all becomes a protocol error.
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import OrderedDict
-from collections.abc import Sequence
 from typing import Any, Final
 
+import anyio
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
 from mcp.shared.subscriptions import ToolsListChanged
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from toolenv.environment import ToolEnvironment, ToolSession
 from toolenv.errors import EnvironmentFailure, VakraError
-from toolenv.model import Instance, ToolSpec
+from toolenv.model import Instance
+from toolenv.serve.lines import Wire, listed
 
 SESSION_HEADER: Final = "mcp-session-id"
 OPEN_SESSIONS: Final = 256
 """Sessions of HTTP clients that are kept; the one that was used longest ago is closed first."""
-
-_log = logging.getLogger(__name__)
 
 
 def serving_instance(capability: int, domain: str) -> Instance:
@@ -61,6 +60,39 @@ class ToolServer:
     @property
     def _needs_handshake(self) -> bool:
         return self._http and self._instance.capability == 1
+
+    async def on_wire(self, wire: Wire, opening: bytes) -> None:
+        """Serve the client of a wire whose first request is ``opening``, until it closes the wire."""
+        incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
+
+        async def take() -> None:
+            async with incoming:
+                line = opening
+                while line:
+                    try:
+                        await incoming.send(
+                            SessionMessage(types.jsonrpc_message_adapter.validate_json(line, by_name=False))
+                        )
+                    except ValueError as error:
+                        await incoming.send(error)
+                    line = await wire.line()
+
+        async def give() -> None:
+            async for item in outgoing:
+                wire.send(item.message.model_dump(by_alias=True, exclude_unset=True, mode="json"))
+
+        tasks = [asyncio.ensure_future(take()), asyncio.ensure_future(give())]
+        options = self.mcp.create_initialization_options()
+        try:
+            await self.mcp.run(read, write, options)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            for stream in (incoming, read, write, outgoing):
+                stream.close()
+            await self.close()
 
     async def close(self) -> None:
         while self._sessions:
@@ -96,7 +128,7 @@ class ToolServer:
         client = await self._client(context)
         async with client.turn:
             tools = await client.session.list_tools()
-        return types.ListToolsResult(tools=listed(tools))
+        return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in listed(tools)])
 
     async def _call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         client = await self._client(context)
@@ -129,15 +161,3 @@ class _Client:
 
     def _note(self) -> None:
         self.changed = True
-
-
-def listed(tools: Sequence[ToolSpec]) -> list[types.Tool]:
-    """Tools in the protocol's form; a schema without a type is an object's."""
-    return [
-        types.Tool(
-            name=tool.name,
-            description=tool.description,
-            input_schema={"type": "object", **tool.input_schema},
-        )
-        for tool in tools
-    ]
