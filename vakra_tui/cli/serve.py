@@ -25,13 +25,16 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--capability", type=int, choices=CAPABILITIES, help="default: $CAPABILITY_ID")
     parser.add_argument("--domain", metavar="NAME", help="default: $MCP_DOMAIN")
     parser.add_argument("--http", metavar="HOST:PORT", help="serve streamable HTTP at http://HOST:PORT/mcp")
+    parser.add_argument(
+        "--pandas", type=int, choices=(2, 3), default=3, help="whose type names are printed in capability 1 (3)"
+    )
     arguments = parser.parse_args(argv)
     capability = arguments.capability or _capability(os.environ.get("CAPABILITY_ID", ""))
     domain = arguments.domain or os.environ.get("MCP_DOMAIN", "")
     if not domain:
         raise DataError("which domain? give --domain NAME or set MCP_DOMAIN")
     try:
-        return asyncio.run(_serve(arguments.data, capability, domain, arguments.http))
+        return asyncio.run(_serve(arguments.data, capability, domain, arguments.http, pandas2=arguments.pandas == 2))
     except KeyboardInterrupt:
         return 0
 
@@ -45,12 +48,13 @@ def _capability(text: str) -> int:
     return int(text)
 
 
-async def _serve(data: str | None, capability: int, domain: str, address: str | None) -> int:
+async def _serve(data: str | None, capability: int, domain: str, address: str | None, *, pandas2: bool) -> int:
+    from toolenv.native import NativeEnvironment
     from toolenv.serve.running import end_on_termination, is_local, serve_http, serve_stdio
 
     wiring = Wiring(Options(data=data))
+    environment = NativeEnvironment(wiring.dataset, pandas2=pandas2)
     try:
-        environment = wiring.environments.environments[0]
         if not environment.serves(capability, domain):
             raise DataError(
                 f"{wiring.data_path} has no tools for capability {capability} of the domain {domain!r}: "
@@ -64,5 +68,5 @@ async def _serve(data: str | None, capability: int, domain: str, address: str | 
                 narrate(f"vakra-tui serve: {address} can be reached from other machines, and anyone may call")
             await serve_http(environment, capability, domain, __version__, address, lambda url: narrate(url))
     finally:
-        await wiring.close()
+        await environment.close()
     return 0
