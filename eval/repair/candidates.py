@@ -79,7 +79,7 @@ def _exchange(
         before=predicted,
         after=truth,
         arguments=names,
-        size=max(1, len(names)) if same_tool else 1 + len(names),
+        size=max(1, len(names)) if same_tool else 1 + len(truth.arguments),
     )
     return Candidate(replacement, (*plan[: step - 1], Place("truth", hop, instead=step), *plan[step:]))
 
@@ -87,7 +87,7 @@ def _exchange(
 def _insert(sides: Sides, plan: tuple[Place, ...], step: int, hop: int) -> Candidate:
     truth = sides.truth[hop - 1].call
     replacement = Replacement(
-        kind="insert", step=step, hop=hop, tool=truth.name, after=truth, size=1 + len(truth.arguments)
+        kind="insert", step=step, hop=hop, tool=truth.name, after=truth, size=2 + len(truth.arguments)
     )
     return Candidate(replacement, (*plan[: step - 1], Place("truth", hop), *plan[step - 1 :]))
 
