@@ -189,7 +189,8 @@ class Connectivity:
         nexts = [t for t in nexts if reads_well(t.merged, phrase)]
         for template in nexts[:_TRIES_AT_A_HOP]:
             hop = self._asked(template, answer)
-            if hop is None:
+            if hop is None or _text(hop.answer).lower() in {*seen, entity.lower()}:
+                # A hop that leads back to what is known already asks for nothing.
                 continue
             found = self._extend(
                 [*hops, hop],

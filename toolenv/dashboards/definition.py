@@ -35,6 +35,11 @@ Shape = Literal["scalar", "list", "objects", "rows"]
 ParameterType = Literal["string", "integer", "number"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_TOKEN = re.compile(
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|/\*.*?(?:\*/|\Z)"""
+    r"""|(?P<bind>[:@$][A-Za-z_][A-Za-z0-9_]*)|(?P<positional>\?\d*)""",
+    re.DOTALL,
+)
 _PATH = re.compile(r"(/[A-Za-z0-9_.{}-]+)+\Z")
 
 
@@ -104,6 +109,16 @@ def dump_endpoints(content: EndpointFile) -> str:
     return f"{head}\n{lines}\n]}}\n"
 
 
+def _binds(sql: str) -> list[str]:
+    """The named binds of a SELECT (``:name``, ``@name``, ``$name``), outside quotes and comments; ``?`` as itself."""
+    found: dict[str, None] = {}
+    for match in _TOKEN.finditer(sql):
+        bind = match["bind"] or match["positional"]
+        if bind:
+            found[bind.lstrip(":@$")] = None
+    return list(found)
+
+
 def _problem(endpoints: Sequence[Endpoint]) -> str | None:
     names: set[str] = set()
     paths: set[str] = set()
@@ -126,6 +141,11 @@ def _problem(endpoints: Sequence[Endpoint]) -> str | None:
         )
         if unbound is not None:
             return f"parameter {unbound!r} of endpoint {name!r} must be in the path exactly when it is declared there"
+        binds = _binds(endpoint.sql)
+        odd = next((b for b in (*binds, *seen) if (b in binds) != (b in seen)), None)
+        if odd is not None:
+            side = "its SQL binds" if odd in binds else "it declares"
+            return f"endpoint {name!r}: {side} {odd!r}, but the other does not; binds and parameters must be the same"
         names.add(name)
         paths.add(endpoint.path)
     return None

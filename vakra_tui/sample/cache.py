@@ -7,28 +7,34 @@ half a dataset and two processes may build at once. Where the cache cannot be wr
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import stat
 import tempfile
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 from toolenv.errors import DataError
 
 _COMPLETE = "complete"
+_PREFIX = "sample-"
+_KEPT_S = 14 * 24 * 3600.0
+"""Seconds for which a sample of another version stays after it was last opened."""
 
 
 def built_sample() -> Path:
     """The directory that holds ``dataset/`` and ``runs/``. Raises ``DataError`` when it can be built nowhere."""
     from vakra_tui.sample.sources import content_version
 
-    name = f"sample-{content_version()}"
+    name = f"{_PREFIX}{content_version()}"
     reasons = []
     for place in _places():
         target = place / name
         if (target / _COMPLETE).is_file():
+            _touch(target)
             return target
         try:
             place.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -38,6 +44,12 @@ def built_sample() -> Path:
     raise DataError(
         f"the built-in sample cannot be written ({'; '.join(reasons)}); set XDG_CACHE_HOME to a writable folder."
     )
+
+
+def _touch(target: Path) -> None:
+    """Say that a version is in use; a cache that cannot be written is never pruned either."""
+    with contextlib.suppress(OSError):
+        os.utime(target)
 
 
 def _places() -> Iterator[Path]:
@@ -66,9 +78,29 @@ def _build_into(place: Path, target: Path) -> Path:
         except OSError:
             if not (target / _COMPLETE).is_file():
                 raise
+        _prune(place, target)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return target
+
+
+def _prune(place: Path, target: Path) -> None:
+    """Remove samples of other versions that have long not been made: another version may be in use beside this one.
+
+    A version is first renamed, so that nobody opens what is being removed. What cannot be removed stays.
+    """
+    now = time.time()
+    for old in sorted(place.glob(f"{_PREFIX}*")):
+        try:
+            status = old.lstat()
+            unused = now - max(status.st_mtime, status.st_atime) > _KEPT_S
+            if old == target or not unused or not stat.S_ISDIR(status.st_mode):
+                continue
+            gone = Path(tempfile.mkdtemp(prefix="removed.", dir=place))
+            old.rename(gone / old.name)
+            shutil.rmtree(gone, ignore_errors=True)
+        except OSError:
+            continue
 
 
 def _run_apart(out: Path) -> None:
