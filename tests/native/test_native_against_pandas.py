@@ -131,6 +131,7 @@ def aggregate(data: Lists, arguments: Mapping[str, Any]) -> float | int:
         assert cells
     else:
         assert operation == "count"
+        assert data
         cells = next(iter(data.values()))
     if arguments.get("distinct"):
         cells = list(dict.fromkeys(cells))
