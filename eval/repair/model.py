@@ -29,7 +29,8 @@ class Replacement(Value, frozen=True):
     for its answer. ``tool`` is the tool that the broken step called, or should have called where none was.
     ``arguments`` are the names of those that differ. ``re_answered`` says that the ground truth's answer was given
     with the replaced call, because the prediction's own did not follow from what the repaired calls show; it is part
-    of the same replacement.
+    of the same replacement. ``size`` counts what is written anew: differing arguments; a tool and its arguments, and
+    one more where a step is added; 1 for an answer and for a step left out.
     """
 
     kind: ReplacementKind
