@@ -6,7 +6,8 @@ Ground truths of capability 1 from ``SHARED/data/mini`` are executed, ``--count`
 
 - natively, in process;
 - over ``vakra-tui serve`` on stdio, at most four servers a domain, each used again and again;
-- over the same servers, one started and ended for each instance (the first ``--single`` of them, counted up).
+- over the same servers, one started and ended for each instance (the first ``--single`` of them, counted up), as many
+  at a time as above.
 
 All answers are compared with the native ones. Then a server's start is timed, from the start of the process to its
 answers to ``initialize`` and to ``tools/list``, beside what importing the protocol's library takes.
@@ -79,12 +80,18 @@ async def timed(make: Callable[[], ToolEnvironment], instances: Sequence[Instanc
     return time.perf_counter() - started, answers, getattr(environment, "starts", 0)
 
 
-async def one_by_one(make: Callable[[], RemoteEnvironment], instances: Sequence[Instance]) -> Any:
+async def one_each(make: Callable[[], RemoteEnvironment], instances: Sequence[Instance], concurrency: int) -> Any:
+    """The same with an environment, and so a server, for each instance."""
     started = time.perf_counter()
     answers: Answers = {}
-    for instance in instances:
-        _, found, _ = await timed(make, [instance], 1)
+    gate = asyncio.Semaphore(concurrency)
+
+    async def one(instance: Instance) -> None:
+        async with gate:
+            _, found, _ = await timed(make, [instance], 1)
         answers.update(found)
+
+    await asyncio.gather(*(one(instance) for instance in instances))
     return time.perf_counter() - started, answers
 
 
@@ -145,10 +152,10 @@ async def measured(data: Path, options: argparse.Namespace) -> dict[str, Any]:
             same = sum(answers[uuid] == expected[uuid] for uuid in answers)
             results[f"pooled {count}"] = {"seconds": seconds, "starts": starts, "same": same, "of": len(answers)}
         single = instances[: options.single]
-        seconds, answers = await one_by_one(remote, single)
+        seconds, answers = await one_each(remote, single, options.concurrency)
         same = sum(answers[uuid] == expected[uuid] for uuid in answers)
         results["one server an instance"] = {
-            "seconds each": seconds / len(single),
+            "seconds for each": seconds / len(single),
             "starts": len(single),
             "same": same,
             "of": len(single),
@@ -170,7 +177,7 @@ def main() -> None:
     parser.add_argument("shared", nargs="?", type=Path, default=HERE.parent.parent / "shared")
     parser.add_argument("--domain", default="superhero")
     parser.add_argument("--count", type=int, default=50, help="instances of the smaller pooled run (50)")
-    parser.add_argument("--single", type=int, default=10, help="instances with a server each (10)")
+    parser.add_argument("--single", type=int, default=40, help="instances with a server each (40)")
     parser.add_argument("--concurrency", type=int, default=16)
     parser.add_argument("--json", type=Path, metavar="FILE")
     options = parser.parse_args()

@@ -29,13 +29,12 @@ VALUES = {"integer": 1, "number": 1.5, "string": "a"}
 
 
 def calls(tools: Sequence[ToolSpec]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """One call of each kind that is there: bookkeeping, computing, endpoint, retriever, and one that must fail."""
+    """One call of each kind that is there: opening, a table tool without tables, endpoint, retriever, no tool."""
     names = {tool.name for tool in tools}
     if "get_data" in names:
         yield "get_data", {}
-        yield "Calculator", {"input_1": 2, "input_2": 3, "operation": "add"}
-        return
-    endpoint = next((tool for tool in tools if not tool.name.startswith("query_")), None)
+        yield "concatenate_data", {"data_label_1": "none", "data_label_2": "none"}
+    endpoint = next((tool for tool in tools if "get_data" not in names and not tool.name.startswith("query_")), None)
     if endpoint is not None:
         properties = endpoint.input_schema["properties"]
         yield endpoint.name, {name: VALUES[value["type"]] for name, value in properties.items()}
@@ -49,9 +48,10 @@ async def native(data: Path, capability: int, domain: str) -> tuple[list[ToolSpe
     environment = NativeEnvironment(Dataset.open(data))
     if not environment.serves(capability, domain):
         return [], []
-    session = await environment.open(Instance(uuid="", capability=capability, domain=domain, turns=()))
-    tools = list(await session.list_tools())
-    answers = [(call, await session.call(*call)) for call in calls(tools)]
+    instance = Instance(uuid="", capability=capability, domain=domain, turns=())
+    tools = list(await (await environment.open(instance)).list_tools())
+    # The inspector connects anew for each call.
+    answers = [(call, await (await environment.open(instance)).call(*call)) for call in calls(tools)]
     await environment.close()
     return tools, answers
 
