@@ -1,0 +1,122 @@
+"""``vakra-tui import`` and ``export`` as a person and a script use them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sessions.store import Flag, Store
+from vakra_tui.cli import main
+
+SAMPLES = Path(__file__).parent / "samples"
+
+
+class Desk:
+    """A store of its own, and what a command wrote."""
+
+    def __init__(self, folder: Path, capture: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self.url = f"sqlite:///{folder / 'sessions.sqlite'}"
+        self._capture = capture
+        self.error = ""
+
+    def run(self, *arguments: str | Path, code: int = 0) -> str:
+        self._capture.readouterr()
+        found = main([*map(str, arguments), "--db", self.url])
+        captured = self._capture.readouterr()
+        self.error = captured.err
+        assert found == code, captured.err
+        return captured.out
+
+
+@pytest.fixture
+def desk(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> Desk:
+    return Desk(tmp_path, capfd)
+
+
+def test_what_is_exported_is_imported_without_loss(desk: Desk) -> None:
+    key = desk.run("import", SAMPLES / "inspect_harbour.eval").split()[0]
+    first = desk.run("export", key, "--to", "jsonl")
+    assert "b0b1-harbour" in desk.run("sessions")
+    (desk.folder / "again.jsonl").write_text(first)
+    again = desk.run("import", desk.folder / "again.jsonl").split()[0]
+    second = desk.run("export", again, "--to", "jsonl")
+    assert [json.loads(line) for line in second.splitlines()] == [json.loads(line) for line in first.splitlines()]
+    assert json.loads(first.splitlines()[0])["extra"]["target"] == "7"
+
+
+@pytest.mark.parametrize("form", ["submission", "jsonl", "markdown", "openai", "atif"])
+def test_every_form_can_be_written(desk: Desk, form: str) -> None:
+    key = desk.run("import", SAMPLES / "otlp_harbour.json").split()[0]
+    text = desk.run("export", key, "--to", form)
+    assert "Husum" in text
+    assert desk.run("export", key, "--to", form, "--out", desk.folder / "out") == ""
+    assert (desk.folder / "out").read_text() == text
+
+
+def test_problems_are_said_and_nothing_else_is_lost(desk: Desk) -> None:
+    records: list[Any] = [{"uuid": "u", "messages": [{"role": "user", "content": "q"}]}, 7]
+    path = desk.folder / "mixed.json"
+    path.write_text(json.dumps(records))
+    assert " u " in desk.run("import", path, code=4)
+    assert "record 2" in desk.error
+    path.write_text("nothing")
+    assert desk.run("import", path, code=2) == ""
+    assert "no JSON" in desk.error
+
+
+def test_trajectories_become_sessions_of_a_dataset_s_instances(desk: Desk) -> None:
+    from vakra_tui.sample import sample_dataset, sample_runs
+
+    exported = desk.run("export", "flawed", "--to", "jsonl", "--capability", "2", "--limit", "1")
+    (desk.folder / "one.jsonl").write_text(exported)
+    key = desk.run("import", desk.folder / "one.jsonl", "--data", sample_dataset()).split()[0]
+    store = Store.open(desk.url)
+    try:
+        assert store.load(key).tree.instance.ground_truth is not None
+    finally:
+        store.close()
+    whole = sample_runs()["oracle"]
+    assert desk.run("export", whole, "--to", "openai", "--only", "failed", "--limit", "3", code=2) == ""
+
+
+def test_pairs_are_made_of_repairs(desk: Desk) -> None:
+    lines = desk.run("export", "flawed", "--to", "preferences", "--capability", "1", "--limit", "5").splitlines()
+    assert lines
+    for line in lines:
+        pair = json.loads(line)
+        assert pair["chosen"] != pair["rejected"] and pair["reason"]
+        assert pair["chosen"][0] != pair["rejected"][0]
+
+
+def test_flags_come_with_their_notes(desk: Desk) -> None:
+    key = desk.run("import", SAMPLES / "otlp_harbour.json").split()[0]
+    store = Store.open(desk.url)
+    try:
+        store.put_note(store.load(key).summary.id, "the tide is not asked for")
+        store.put_flag(Flag(dataset="d", uuid="b0b1-harbour", kind="ambiguous", text="which tide?"))
+    finally:
+        store.close()
+    (line,) = desk.run("export", "flags", "--to", "jsonl").splitlines()
+    flag = json.loads(line)
+    assert (flag["kind"], flag["text"], flag["notes"]) == ("ambiguous", "which tide?", ["the tide is not asked for"])
+    desk.run("export", "flags", "--to", "atif", code=2)
+    desk.run("export", "no-such-key", "--to", "jsonl", code=2)
+
+
+def test_a_batch_with_repair_reports_the_broken_steps(desk: Desk) -> None:
+    out = desk.folder / "report.json"
+    arguments: list[str | Path] = ["--batch", "--run", "flawed", "--capability", "3", "--repair", "--out", out]
+    text = desk.run(*arguments, code=0)
+    report = json.loads(out.read_text())
+    failing = [line for line in report["instances"] if line["passed"] is False]
+    assert failing and all(line["repair"]["sentence"] for line in failing)
+    assert report["repair"]["searched"] == len(failing)
+    assert "broken at step" in text
+    desk.run(*arguments, "--resume")
+    assert json.loads(out.read_text()) == report
+    desk.run("--batch", "--run", "flawed", "--repair", "--profile", "vakra", code=2)
+    assert "--profile paper" in desk.error
