@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from toolenv.build import layout
-from toolenv.build.card import write_card
+from toolenv.build.card import kind_of, write_card
 from toolenv.build.database import copy_database
 from toolenv.build.generate import BuildSettings, DomainInput, Generated, Generator
 from toolenv.build.questions import read_documents, read_questions
@@ -76,6 +77,10 @@ async def build(
             distractors=others,
         )
         generated = Generator(given, settings).make()
+        if not generated.source.tasks:
+            reasons = Counter(kind_of(r.reason) for r in generated.rejections)
+            why = "; ".join(f"{number} × {kind}" for kind, number in reasons.most_common(3))
+            raise DataError(f"nothing of {files.questions} can become an instance: {why}")
         progress(f"{files.domain}: {len(generated.source.tasks)} tasks to execute")
         report = await build_dataset([generated.source], work, strict=False, progress=progress)
         built = Built(generated=generated, report=report)

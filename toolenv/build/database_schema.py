@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import cached_property
 
 from toolenv.build.source import NotBuildable
@@ -64,10 +64,15 @@ def read_schema(connection: sqlite3.Connection) -> DatabaseSchema:
         )
     ]
     foreign_keys: list[ForeignKey] = []
+    primary: dict[str, str] = {}
     tables = []
     for name in names:
-        unique = _unique_columns(connection, name)
-        info = connection.execute(f"PRAGMA table_xinfo({quoted(name)})").fetchall()
+        try:
+            unique = _unique_columns(connection, name)
+            info = connection.execute(f"PRAGMA table_xinfo({quoted(name)})").fetchall()
+        except sqlite3.Error:
+            # A view over tables or columns that are gone: nothing can be asked of it.
+            continue
         columns = tuple(
             Column(
                 name=row[1],
@@ -80,9 +85,22 @@ def read_schema(connection: sqlite3.Connection) -> DatabaseSchema:
         )
         tables.append(Table(name=name, columns=columns))
         for row in connection.execute(f"PRAGMA foreign_key_list({quoted(name)})"):
-            if row[4] is not None:
-                foreign_keys.append(ForeignKey(table=name, column=row[3], parent=row[2], parent_column=row[4]))
-    return DatabaseSchema(tuple(tables), tuple(foreign_keys))
+            foreign_keys.append(ForeignKey(table=name, column=row[3], parent=row[2], parent_column=row[4] or ""))
+        keys = [row[1] for row in info if row[5]]
+        if len(keys) == 1:
+            primary[name.lower()] = keys[0]
+    known = {table.name.lower() for table in tables}
+    return DatabaseSchema(
+        tuple(tables), tuple(key for found in foreign_keys if (key := _resolved(found, known, primary)) is not None)
+    )
+
+
+def _resolved(key: ForeignKey, known: Container[str], primary: Mapping[str, str]) -> ForeignKey | None:
+    """A key with the column that it refers to (the parent's primary key where none is named); None without a parent."""
+    column = key.parent_column or primary.get(key.parent.lower())
+    if key.parent.lower() not in known or column is None:
+        return None
+    return ForeignKey(table=key.table, column=key.column, parent=key.parent, parent_column=column)
 
 
 def quoted(identifier: str) -> str:

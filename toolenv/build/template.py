@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from toolenv.build.database_schema import Column, DatabaseSchema
@@ -67,6 +68,8 @@ class _TemplateMaker:
         self._tables: dict[str, str] = {}
         for table in self._tree.find_all(exp.Table):
             self._tables.setdefault(table.alias or table.name, schema.table(table.name).name)
+        if not self._tables:
+            raise NotBuildable("the SELECT reads no table")
         self._roles = self._find_roles()
         self._parameters: dict[str, EndpointParameter] = {}
         self._arguments: dict[str, Json] = {}
@@ -94,7 +97,7 @@ class _TemplateMaker:
             parameters=tuple(self._parameters.values()),
             response=Envelope(key=key, shape=shape),
             arguments=self._arguments,
-            subject="_and_".join(names[:3]),
+            subject=self._counted() or "_and_".join(names[:3]),
             table=next(iter(self._tables.values())),
             order=self._order(),
             key=self._key(),
@@ -147,6 +150,9 @@ class _TemplateMaker:
                 column.set("table", exp.to_identifier(aliases[found]))
         for identifier in tree.find_all(exp.Identifier):
             identifier.set("quoted", False)
+        for join in tree.find_all(exp.Join):
+            if (join.args.get("kind") or "").upper() == "INNER":
+                join.set("kind", None)
         return str(tree.sql("sqlite")).lower()
 
     def _bind(self, column: Any, comparison: Any, side: str, prefix: str) -> None:
@@ -172,6 +178,8 @@ class _TemplateMaker:
         owner, known = self._owner(node), found[1]
         kind = _literal_type(literal, known.type if part is None else "string")
         wanted = prefix + (DATE_PARTS[part[0]] + "_" if part else "") + plain(qualified(owner, known.name))
+        if not _is_bindable(wanted):
+            wanted += "_value"
         name, number = wanted, 2
         while name in self._parameters:
             name, number = f"{wanted}_{number}", number + 1
@@ -198,6 +206,18 @@ class _TemplateMaker:
             if column is not None:
                 return table, column
         return None
+
+    def _counted(self) -> str | None:
+        """What a SELECT counts, where it counts different values of one column."""
+        exp = self._exp
+        (first, *more) = self._tree.expressions
+        node = first.this if isinstance(first, exp.Alias) else first
+        if more or not isinstance(node, exp.Count) or not isinstance(node.this, exp.Distinct):
+            return None
+        (column, *others) = node.this.expressions
+        if others or not isinstance(column, exp.Column):
+            return None
+        return f"number_of_different_{plural(self._name_of(column))}"
 
     def _output_names(self) -> list[str]:
         """Names of the projection's columns; columns without an alias get one, so that the JSON keys are readable."""
@@ -284,6 +304,19 @@ class _TemplateMaker:
             return None
         found = self._schema_column(node)
         return self._alias(node) if found is not None and found[1].unique else None
+
+
+@lru_cache(maxsize=4096)
+def _is_bindable(name: str) -> bool:
+    """Whether a name can stand after a colon: some reserved words cannot be read back."""
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
+    try:
+        sqlglot.parse_one(f"SELECT 1 WHERE a = :{name}", read="sqlite")
+    except SqlglotError:
+        return False
+    return True
 
 
 def _literal_type(literal: Json, declared: ParameterType) -> ParameterType:

@@ -38,6 +38,8 @@ def gold_rows(connection: sqlite3.Connection, sql: str, most: int = MOST_ROWS) -
         raise NotBuildable(f"the gold SQL {reason}") from error
     except (sqlite3.Error, sqlite3.Warning) as error:
         raise NotBuildable(f"the gold SQL fails: {error}") from error
+    if any(isinstance(value, bytes) for row in rows for value in row):
+        raise NotBuildable("the gold SQL answers binary data")
     if len(rows) > most:
         raise NotBuildable(f"the gold SQL answers more than {most} rows")
     if not rows or all(value is None for row in rows for value in row):

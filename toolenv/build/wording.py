@@ -7,9 +7,17 @@ from collections.abc import Sequence
 
 from toolenv.dashboards.definition import EndpointParameter
 
-_GENERIC_NAMES = {"id", "name", "code", "type", "title", "date", "value", "kind", "number"}
+_GENERIC_NAMES = frozenset(
+    "id name code type title date value kind number first last firstname lastname first_name last_name".split(" ")
+)
 DATE_PARTS = {"%Y": "year", "%m": "month", "%d": "day"}
 _BOUNDS = {"min_": "Lower bound for ", "max_": "Upper bound for ", "not_": "Anything but this "}
+
+
+def spoken(name: str) -> str:
+    """A name as lower-case words: capitals inside and underscores part them."""
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
+    return re.sub(r"[\W_]+", " ", spaced).strip().lower()
 
 
 def plain(name: str) -> str:
@@ -44,10 +52,10 @@ def operation_id(subject: str, table: str, order: str, parameters: Sequence[Endp
 def summary(subject: str, table: str, order: str, parameters: Sequence[EndpointParameter]) -> str:
     """One sentence of what an endpoint gives and for what."""
     words = subject.replace("_and_", ", ").replace("_", " ").capitalize()
-    noun = table.replace("_", " ")
+    noun = spoken(table)
     if order:
         words += f" with the {order.replace('_', ' ')}"
-    if noun.lower() not in words.lower().split():
+    if noun not in words.lower().split():
         words += f" of {noun}"
     given = ", ".join(p.description.split(" (")[0].lower() for p in parameters)
     return words + (f" for a given {given}" if given else "")
@@ -55,8 +63,9 @@ def summary(subject: str, table: str, order: str, parameters: Sequence[EndpointP
 
 def describe(owner: str, column: str, prefix: str, part: str | None) -> str:
     """What a parameter is: a bound or a value of which column, and the column's own name."""
-    inner = column if owner.lower() in column.lower() else f"{owner} {column}"
-    inner = inner.replace("_", " ")
+    inner = spoken(column)
+    if spoken(owner) not in inner:
+        inner = f"{spoken(owner)} {inner}"
     if part is not None:
         inner = f"{DATE_PARTS[part]} of {inner}"
     text = _BOUNDS.get(prefix, "") + inner
