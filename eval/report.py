@@ -209,7 +209,7 @@ def read(path: Path) -> Summary:
         raise DataError(f"cannot read the report {path}: {error.strerror}") from error
     try:
         report = msgspec.json.decode(payload, type=Summary)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DataError(f"{path} is not a report of this program: {error}") from error
     if report.format != FORMAT:
         raise DataError(f"{path} has the format {report.format!r}; this version reads {FORMAT}")

@@ -6,7 +6,7 @@ Reading a run is lenient (older spellings load); this check is not: it says wher
 from __future__ import annotations
 
 import codecs
-import math
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -19,6 +19,8 @@ from toolenv.model import Json, Value
 STATUSES: Final = ("success", "error")
 _MARKS: Final = (
     (codecs.BOM_UTF8, "a UTF-8 byte order mark"),
+    (codecs.BOM_UTF32_LE, "UTF-32"),
+    (codecs.BOM_UTF32_BE, "UTF-32"),
     (codecs.BOM_UTF16_LE, "UTF-16"),
     (codecs.BOM_UTF16_BE, "UTF-16"),
 )
@@ -96,8 +98,8 @@ def check_record(record: Json, domain: str) -> Iterator[tuple[str, str]]:
     duration = record.get("duration_s")
     if isinstance(duration, bool) or not isinstance(duration, int | float):
         yield "duration_s", f"is {_shown(record, 'duration_s')}, where a number of seconds is due"
-    elif not math.isfinite(duration) or duration < 0:
-        yield "duration_s", f"is {duration!r}, where a number of seconds is due"
+    elif not 0 <= duration <= sys.float_info.max:
+        yield "duration_s", "is no finite number of seconds from 0 on"
     yield from _output(record)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
+from toolenv.decoding import decoded
 from toolenv.model import Json, ToolSpec, Value
 
 if TYPE_CHECKING:
@@ -237,15 +238,15 @@ def _as_type(value: Json, name: str) -> Json:
             return int(text)
         case "number" if _NUMBER.fullmatch(text):
             number = float(text) if any(c in text for c in ".eE") else int(text)
-            return number if math.isfinite(number) else _UNCHANGED
+            return number if isinstance(number, int) or math.isfinite(number) else _UNCHANGED
         case "boolean" if text in ("true", "false"):
             return text == "true"
         case "array" | "object" if text[:1] in ("[", "{"):
             try:
-                decoded = json.loads(text)
-            except (ValueError, RecursionError):
+                inner = decoded(text)
+            except ValueError:
                 return _UNCHANGED
-            return decoded if _has_type(decoded, name) else _UNCHANGED
+            return inner if _has_type(inner, name) else _UNCHANGED
         case _:
             return _UNCHANGED
 

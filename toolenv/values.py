@@ -15,7 +15,6 @@ Keys of equal values are equal except for the tolerance; ``equal`` and ``ValueIn
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import unicodedata
@@ -25,6 +24,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Final
 
+from toolenv.decoding import decoded
 from toolenv.model import Json
 
 Atom = str | int | float | bool | None
@@ -207,8 +207,8 @@ def decode(text: str) -> Json:
     if not stripped or stripped[0] not in '{["-0123456789tfnNI':
         return text
     try:
-        return json.loads(stripped)
-    except (ValueError, RecursionError):
+        return decoded(stripped)
+    except ValueError:
         return text
 
 

@@ -91,7 +91,7 @@ class RecordedJudge:
 def _read_line(line: bytes) -> tuple[tuple[str | None, str, str], Ruling]:
     try:
         record: Any = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DataError(f"not JSON ({error}).") from error
     if not isinstance(record, dict):
         raise DataError("not a JSON object.")

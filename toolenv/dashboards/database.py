@@ -99,7 +99,7 @@ class ReadOnlyDatabase:
                 if time.monotonic() >= self._ends_at:
                     raise StatementError(f"the statement took longer than {self._deadline_s:g} s", 504) from error
                 raise StatementError(f"the database refused the statement: {error}", 500) from error
-            except (sqlite3.Error, OverflowError) as error:
+            except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
                 raise StatementError(f"the database refused the statement: {error}", 500) from error
             finally:
                 self._ends_at = math.inf
@@ -143,7 +143,7 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     connection.text_factory = decode_text
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # a damaged schema makes sqlite3 fail over its own message
         connection.close()
         raise EnvironmentFailure(_cannot_open(path, beside, error)) from error
     return connection
@@ -178,7 +178,7 @@ def _has_surrogate(text: str) -> bool:
     return any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def _cannot_open(path: Path, beside: list[str], error: sqlite3.Error) -> str:
+def _cannot_open(path: Path, beside: list[str], error: Exception) -> str:
     hint = (
         f"a {' and '.join(beside)} file lies beside it, which SQLite can only use in a writable folder; "
         "check-point or copy the database"

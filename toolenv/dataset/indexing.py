@@ -61,4 +61,7 @@ def _no_uuid(record: Json) -> str:
     if "uuid" not in record:
         return "has no uuid"
     value = record["uuid"]
-    return "has an empty uuid" if value in (None, "") else f"has the uuid {json.dumps(value)}, which is not text"
+    if value in (None, ""):
+        return "has an empty uuid"
+    written = json.dumps(value)
+    return f"has the uuid {written if len(written) <= 80 else written[:80] + '...'}, which is not text"

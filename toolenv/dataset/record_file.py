@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from toolenv.decoding import TooDeep, is_too_deep, what_is_wrong
 from toolenv.errors import DataError
 from toolenv.model import Json, Value
 
@@ -121,10 +122,10 @@ class RecordFile:
                 offset = start + line.index(body)
                 try:
                     value = _decoded(body)
-                except UnicodeDecodeError:
-                    self.problems.append(f"{self.label}, line {number} is not valid UTF-8 (cut off or damaged).")
-                except (ValueError, RecursionError):
-                    self.problems.append(f"{self.label}, line {number} is not a complete JSON value.")
+                    if is_too_deep(value):
+                        raise TooDeep
+                except (ValueError, RecursionError) as error:
+                    self.problems.append(f"{self.label}, line {number} {_wrong_line(error)}.")
                 else:
                     self._keep(offset, len(body), number, value)
             start += len(line)
@@ -176,16 +177,18 @@ class RecordFile:
                     if window.fill():
                         continue
                     return False
-                self.problems.append(f"{self.label}, record {number} {self._unreadable(error, window)}")
+                self.problems.append(f"{self.label}, record {number} (byte {window.offset()}) {what_is_wrong(error)}.")
                 window.advance(length)
                 return True
             if length == window.available() and window.fill():
                 continue
             start, size, clean = window.measure(length)
-            if clean:
-                self._keep(start, size, number, value)
-            else:
+            if not clean:
                 self.problems.append(f"{self.label}, record {number} (byte {start}) is not valid UTF-8.")
+            elif is_too_deep(value):
+                self.problems.append(f"{self.label}, record {number} (byte {start}) {what_is_wrong(TooDeep())}.")
+            else:
+                self._keep(start, size, number, value)
             window.advance(length)
             return True
 
@@ -204,19 +207,12 @@ class RecordFile:
             return False
         return True
 
-    @staticmethod
-    def _unreadable(error: Exception, window: _Window) -> str:
-        if isinstance(error, RecursionError):
-            return f"(byte {window.offset()}) is nested too deeply."
-        if isinstance(error, json.JSONDecodeError):
-            return f"(byte {window.offset()}) is not valid JSON: {error.msg[:1].lower()}{error.msg[1:]}."
-        return f"(byte {window.offset()}) is not valid JSON."
-
     def _wrong_top(self, first: str, window: _Window) -> str:
         if not first:
             return "holds nothing but white space."
         if first != "{":
-            return f"is not a JSON list of records (it begins with {first!r})."
+            shown = repr(first) if _ESCAPED_BYTES.match(first) is None else f"the byte {ord(first) - 0xDC00:#04x}"
+            return f"is not a JSON list of records (it begins with {shown})."
         while True:
             try:
                 value, _ = window.decode()
@@ -313,6 +309,12 @@ class _Window:
                 if depth == 0:
                     return token.end() - self._position
         return 0
+
+
+def _wrong_line(error: Exception) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        return "is not valid UTF-8 (cut off or damaged)"
+    return "is not a complete JSON value" if isinstance(error, json.JSONDecodeError) else what_is_wrong(error)
 
 
 def _byte_length(text: str) -> int:

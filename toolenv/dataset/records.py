@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from toolenv.decoding import decoded, seconds_of
 from toolenv.model import GroundTruth, GroundTruthTurn, Instance, Json, Prediction, ToolCall, Turn
 
 _RECORD_KEYS: Final = frozenset(
@@ -89,7 +90,6 @@ def prediction_from(capability: int | None, domain: str, uuid: str, record: Mapp
     answer = turn.get("answer")
     if answer is not None and not isinstance(answer, str):
         notes.say(f"the answer is {_kind(answer)}, not text; its JSON text is taken")
-    duration = record.get("duration_s")
     named = record.get("domain")
     if named is not None and named != domain:
         notes.say(f"the record names the domain {named!r}, but lies in the file of {domain}")
@@ -104,7 +104,7 @@ def prediction_from(capability: int | None, domain: str, uuid: str, record: Mapp
         turns=len(turns),
         status=_text(record.get("status")) or "success",
         error=_text(record.get("error")),
-        duration_s=float(duration) if isinstance(duration, int | float) else 0.0,
+        duration_s=seconds_of(record.get("duration_s")),
         responses=responses,
         problems=tuple(notes),
     )
@@ -322,10 +322,10 @@ def _arguments_in_text(text: str) -> tuple[str | None, dict[str, Json]]:
     if not text.strip():
         return None, {}
     try:
-        decoded = json.loads(text)
-    except (ValueError, RecursionError):
+        arguments = decoded(text)
+    except ValueError:
         return text, {}
-    return (None, decoded) if isinstance(decoded, dict) else (text, {})
+    return (None, arguments) if isinstance(arguments, dict) else (text, {})
 
 
 def _text(value: Json) -> str:

@@ -99,27 +99,22 @@ class UniverseFile:
         with self.path.open("rb") as stream:
             stream.seek(start)
             text = stream.read(end - start)
-        import yaml
-
         try:
-            parsed = yaml.load(text, Loader=_loader())
-        except yaml.YAMLError as error:
+            parsed = _parsed(text)
+        except ValueError as error:
             whole = self._parse_whole() if b"*" in text else {}
             if uuid in whole:
                 return whole[uuid]
-            raise DataError(f"{self.label}: the entry {uuid} is not valid YAML ({_first_line(error)}).") from error
+            raise DataError(f"{self.label}: the entry {uuid} is not valid YAML ({error}).") from error
         return next(iter(parsed.values())) if isinstance(parsed, dict) and parsed else None
 
     def _parse_whole(self) -> Mapping[str, Any]:
         """Parse everything at once; the cut entries are forgotten. Empty where the file cannot be parsed."""
-        import yaml
-
         self._spans, self._domains, self._whole = {}, {}, None
         try:
-            with self.path.open("rb") as stream:
-                parsed = yaml.load(stream, Loader=_loader())
-        except (yaml.YAMLError, RecursionError) as error:
-            self.problems.append(f"{self.label} is not valid YAML ({_first_line(error)}).")
+            parsed = _parsed(self.path.read_bytes())
+        except ValueError as error:
+            self.problems.append(f"{self.label} is not valid YAML ({error}).")
             return {}
         if not isinstance(parsed, dict):
             self.problems.append(f"{self.label} is not a mapping of universe ids.")
@@ -221,11 +216,20 @@ class ListedUniverses(Mapping[str, Universe]):
         return bool(self._ids)
 
 
-def _loader() -> Any:
-    """PyYAML's safe loader in C where the library has it."""
+def _parsed(text: bytes) -> Any:
+    """The content of a YAML text, by PyYAML's safe loader in C where the library has it.
+
+    Raises ValueError for a text that is none; the loader itself lets out whatever its constructors raise (a date that
+    does not exist, a number of too many digits).
+    """
     import yaml
 
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (yaml.YAMLError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
+        raise ValueError(_where(error)) from error
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
 
 
 def _scalar(found: re.Match[bytes]) -> str:
@@ -234,5 +238,8 @@ def _scalar(found: re.Match[bytes]) -> str:
     return text.decode("utf-8", "replace").strip()
 
 
-def _first_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:160]
+def _where(error: Exception) -> str:
+    """What is wrong and at which line."""
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    said = " ".join(str(getattr(error, "problem", None) or getattr(error, "reason", None) or error).split())[:160]
+    return said if mark is None else f"{said}, line {mark.line + 1}, column {mark.column + 1}"

@@ -95,7 +95,7 @@ def reading(database: Path, what: str) -> Iterator[Reader]:
     connection = open_read_only(database)
     try:
         yield Reader(connection, database, what)
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise EnvironmentFailure(f"database {database} cannot be read ({error}); replace the file.") from error
     finally:
         connection.close()

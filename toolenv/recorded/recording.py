@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from toolenv.decoding import TooDeep, decoded, is_too_deep
 from toolenv.errors import EnvironmentFailure
 from toolenv.model import Json, ToolSpec, Value
 from toolenv.policy import source_of
@@ -74,7 +75,7 @@ class Recording:
         try:
             with self.path.open("rb") as stream:
                 stream.seek(answer.start)
-                line = json.loads(stream.read(answer.length))
+                line = decoded(stream.read(answer.length))
             table, notes = line.get("table"), line.get("notes")
             return Response(
                 text=_text(line["response_text"]),
@@ -84,7 +85,7 @@ class Recording:
             )
         except OSError as error:
             raise EnvironmentFailure(f"{self.label} cannot be read: {error.strerror or error}.") from error
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise EnvironmentFailure(
                 f"{self.label} has a damaged answer at byte {answer.start}, or has changed since it was opened."
             ) from error
@@ -102,7 +103,7 @@ class Recording:
             elif body:
                 try:
                     self._line(body, offset + line.index(body))
-                except (ValueError, KeyError, TypeError, RecursionError):
+                except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                     self.problems.append(f"{self.label}, line {number} is no recorded call and was left out.")
             offset += len(line)
         if not offset:
@@ -110,7 +111,7 @@ class Recording:
 
     def _first(self, body: bytes) -> None:
         try:
-            value = json.loads(body)
+            value = decoded(body)
         except ValueError:
             value = None
         if not isinstance(value, dict) or not isinstance(value.get("tools"), list):
@@ -123,10 +124,12 @@ class Recording:
         if head is not None:
             universe, name = json.loads(head[1] or "null"), json.loads(head[2])
             arguments, end = _DECODER.raw_decode(text, head.end())
+            if is_too_deep(arguments):
+                raise TooDeep
             if not text.endswith("}") or '"response_text"' not in text[end:]:
                 raise ValueError("incomplete")
         else:
-            value = json.loads(text)
+            value = decoded(text)
             if "tools" in value:
                 tools = self._specs(value["tools"], start)
                 for identity in value.get("universes") or [value["universe"]]:

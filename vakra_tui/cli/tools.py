@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
+from toolenv.decoding import decoded, what_is_wrong
 from toolenv.environment import ToolSession
 from toolenv.errors import DataError
 from toolenv.model import Instance, Json, ToolSpec
@@ -59,12 +59,12 @@ def split_words(words: Sequence[str]) -> tuple[str | None, str | None, str | Non
 def arguments_of(written: str | None) -> Mapping[str, Json]:
     """The arguments typed as JSON; none typed means none given. Raises ``DataError`` for what is not an object."""
     try:
-        decoded = json.loads(written) if written is not None else {}
+        arguments = decoded(written) if written is not None else {}
     except ValueError as error:
-        raise DataError(f"the arguments are not JSON: {error}") from error
-    if not isinstance(decoded, dict):
+        raise DataError(f"the arguments cannot be read: the text {what_is_wrong(error)}") from error
+    if not isinstance(arguments, dict):
         raise DataError('the arguments are not a JSON object, such as \'{"name": "value"}\'')
-    return decoded
+    return arguments
 
 
 async def _run(options: Options, name: str | None, written: str | None, *, as_json: bool) -> int:
