@@ -268,12 +268,14 @@ def _write(wiring: Wiring, infos: Sequence[ReportInfo], plans: Sequence[RunPlan]
             if not batch.quiet:
                 narrate(f"report: {path}")
     for info, report_head, plan in zip(infos, heads, plans, strict=True):
+        if batch.format == "table" and batch.quiet:
+            continue
         with stdout() as stream:
             if batch.format == "json":
                 write(stream, report_head, plan.results.spool)
             elif batch.format == "jsonl":
                 write_lines(stream, plan.results.spool)
-            elif not batch.quiet:
+            else:
                 from vakra_tui.cli.summary import render
 
                 text = render(info, plan.results.tally, report_head["notes"], plan.results.spool)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 
 from toolenv.errors import EnvironmentFailure, VakraError
 from vakra_tui.cli.parser import Parser, batch_options_of, main_parser, options_of
@@ -31,6 +33,9 @@ MODULES = {"import": "import_command"}
 BATCH_ONLY = ("out", "resume", "fail_under", "predictions_out", "dry_run", "repair")
 """Options that mean nothing without ``--batch``."""
 
+TRACEBACK_VARIABLE = "VAKRA_TUI_TRACEBACK"
+LONGEST_FAULT = 300
+
 
 def run(argv: Sequence[str]) -> int:
     """Run a command to its exit code; an error that has a sentence becomes one line on stderr."""
@@ -50,9 +55,24 @@ def run(argv: Sequence[str]) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
-    except Exception:  # noqa: BLE001 - exit code 1, the interpreter's own, means something else here
-        traceback.print_exc()
+    except Exception as error:  # noqa: BLE001 - exit code 1, the interpreter's own, means something else here
+        narrate(f"vakra-tui: {_own_fault(error)}")
+        if os.environ.get(TRACEBACK_VARIABLE):
+            for line in traceback.format_exception(error):
+                for part in line.splitlines():
+                    narrate(part)
         return 2
+
+
+def _own_fault(error: Exception) -> str:
+    """One sentence about an error that no part of the program knows."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    said = " ".join(str(error).split())[:LONGEST_FAULT]
+    return (
+        f"an error of this program: {type(error).__name__}{where}{f' ({said})' if said else ''}; "
+        f"please report it, with what {TRACEBACK_VARIABLE}=1 shows"
+    )
 
 
 def _main(argv: Sequence[str]) -> int:

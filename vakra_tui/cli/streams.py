@@ -6,8 +6,9 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
-from typing import IO
+from typing import IO, BinaryIO, cast
 
+from toolenv.errors import DataError
 from vakra_tui.text import sanitize
 
 
@@ -33,15 +34,15 @@ def narrate(text: str) -> None:
 def stdout() -> Iterator[IO[bytes]]:
     """Standard output as bytes; whatever the locale, text goes out as UTF-8.
 
-    Raises ``OutputGone`` when its reader has left or it is closed, after pointing it at the null device, so that the
-    interpreter does not complain at its end.
+    Raises ``OutputGone`` when its reader has left or it is closed and ``DataError`` when it takes nothing more (a full
+    disk), after pointing it at the null device, so that the interpreter does not complain at its end.
     """
     stream = sys.stdout
     try:
         if stream is None:
             raise OutputGone
         stream.flush()
-        buffer: IO[bytes] = stream.buffer
+        buffer = cast("IO[bytes]", _Output(stream.buffer))
         yield buffer
         buffer.flush()
     except (BrokenPipeError, ValueError) as error:
@@ -49,6 +50,36 @@ def stdout() -> Iterator[IO[bytes]]:
             raise
         _silence()
         raise OutputGone from error
+    except _NotTaken as error:
+        _silence()
+        raise DataError(f"standard output cannot be written: {error}") from error
+
+
+class _NotTaken(Exception):
+    """Standard output refused bytes; told from errors of whatever is read while it is written."""
+
+
+class _Output:
+    """Standard output for those who write to it and flush it."""
+
+    def __init__(self, buffer: BinaryIO) -> None:
+        self._buffer = buffer
+
+    def write(self, data: bytes) -> int:
+        try:
+            return self._buffer.write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise _NotTaken(error.strerror or str(error)) from error
+
+    def flush(self) -> None:
+        try:
+            self._buffer.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise _NotTaken(error.strerror or str(error)) from error
 
 
 def _silence() -> None:
