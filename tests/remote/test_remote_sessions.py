@@ -357,3 +357,31 @@ async def test_a_url_without_a_server_is_a_failure(make: Any, capfd: pytest.Capt
 def test_half_pairs_in_json_are_mended_and_nothing_else(text: bytes, expected: bytes) -> None:
     assert mended(text) == expected
     assert os.fsencode(os.fsdecode(expected)) == expected
+
+
+# --- the commands -----------------------------------------------------------------------------------------------------
+
+
+def test_the_commands_reach_servers_and_say_which_do_not_answer(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from vakra_tui.cli import main
+
+    folder = tmp_path / "data" / "test"
+    for name in ("capability_2_dashboard_apis", "capability_3_multihop_reasoning"):
+        (folder / name / "input").mkdir(parents=True)
+        record = {"uuid": f"t-{name}", "domain": "towns", "dialogue": {"turns": [{"turn_id": 0, "query": "?"}]}}
+        (folder / name / "input" / "towns.json").write_text(json.dumps([record]))
+    path = tmp_path / "c.yaml"
+    path.write_text(yaml.safe_dump({"tasks": {2: entry("banner"), 3: entry("dies at start")}}))
+    words = [str(tmp_path / "data"), "--env", f"config:{path}"]
+    assert main(["doctor", *words, "--db", f"sqlite:///{tmp_path / 's.db'}"]) == 4
+    printed = capfd.readouterr().out
+    assert "capability 2, towns: 1 tools" in printed
+    assert "exited (code 3): missing database file" in printed
+    domain = ["--capability", "2", "--domain", "towns"]
+    assert main(["tools", *words, *domain, "ask", '{"text": "x"}']) == 0
+    streams = capfd.readouterr()
+    assert streams.out == "ask: x\n"
+    assert "lines on its stdout that are no messages" in streams.err
+    assert main(["tools", *words, "--capability", "3", "--domain", "towns"]) == 3

@@ -180,7 +180,7 @@ class Connection:
         finally:
             self._ended.set()
             if not self._ready.done():
-                self._ready.set_exception(ServerGone(f"{self.name} {self._reason}."))
+                self._ready.set_exception(ServerGone(_ended(f"{self.name} {self._reason}")))
                 # Whoever started it may have been cancelled; the failure is then nobody's to read.
                 self._ready.exception()
 
@@ -204,8 +204,8 @@ class Connection:
             raise ServerGone(f"{self.name} did not answer the handshake within {START_S:g} s.") from error
         except MCPError as error:
             if error.code == CONNECTION_CLOSED:
-                raise ServerGone(f"{self.name} {await self._how_it_ended()}.") from error
-            raise EnvironmentFailure(f"{self.name} refused the handshake: {error.message}.") from error
+                raise ServerGone(_ended(f"{self.name} {await self._how_it_ended()}")) from error
+            raise EnvironmentFailure(_ended(f"{self.name} refused the handshake: {error.message}")) from error
         version = answer.get("protocolVersion")
         if version not in HANDSHAKE_PROTOCOL_VERSIONS:
             raise EnvironmentFailure(f"{self.name} speaks protocol {version!r}, which this program does not know.")
@@ -223,7 +223,9 @@ class Connection:
     def _fail(self, error: BaseException) -> None:
         self._reason = f"cannot be reached: {error or type(error).__name__}"
         if not self._ready.done():
-            failure = error if isinstance(error, EnvironmentFailure) else ServerGone(f"{self.name} {self._reason}.")
+            failure = (
+                error if isinstance(error, EnvironmentFailure) else ServerGone(_ended(f"{self.name} {self._reason}"))
+            )
             self._ready.set_exception(failure)
             self._ready.exception()
 
@@ -248,7 +250,7 @@ class Connection:
     async def _request(self, method: str, params: Mapping[str, Any] | None, what: str) -> dict[str, Any]:
         dispatcher = self._dispatcher
         if dispatcher is None or not self.alive:
-            raise ServerGone(f"{self.name} {self._reason}.")
+            raise ServerGone(_ended(f"{self.name} {self._reason}"))
         self._numbers += 1
         number = self._numbers
         entry = Outstanding(server=self.name, tool=what, since=time.monotonic())
@@ -275,7 +277,7 @@ class Connection:
                 self._closing.set()
                 await self._settled()
                 raise ServerGone(f"{self.name} {self._reason}; {what} was not answered.") from error
-            raise Refused(f"{self.name} refused {what}: {error.message}.", error.code, error.message) from error
+            raise Refused(_ended(f"{self.name} refused {what}: {error.message}"), error.code, error.message) from error
         except (anyio.BrokenResourceError, anyio.ClosedResourceError, RuntimeError) as error:
             raise ServerGone(f"{self.name} {self._reason}; {what} was not answered.") from error
         finally:
@@ -306,6 +308,11 @@ class Connection:
     def _problem(self, sentence: str) -> None:
         if sentence not in self.problems:
             self.problems.append(sentence)
+
+
+def _ended(text: str) -> str:
+    """A sentence with a mark at its end, whatever a server's own words end in."""
+    return text if text.endswith((".", "?", "!")) else f"{text}."
 
 
 def _session_is_gone(error: MCPError) -> bool:

@@ -61,12 +61,37 @@ async def examine(options: Options) -> dict[str, dict[str, Json]]:
             "versions": _versions(),
             "dataset": _section(lambda: _dataset(wiring)),
             "environments": _section(lambda: _environments(wiring)),
+            **await _servers(wiring),
             **await _checkouts(wiring),
             "judge": _section(lambda: _judge(wiring)),
             "store": _section(lambda: _store(wiring)),
         }
     finally:
         await wiring.close()
+
+
+async def _servers(wiring: Wiring) -> dict[str, dict[str, Json]]:
+    """For each connection file given with ``--env config:`` whether its servers answer, for a domain a capability."""
+    found: dict[str, dict[str, Json]] = {}
+    try:
+        environments = [one for one in wiring.environments.environments if one.kind == "config"]
+        refs = wiring.dataset.refs() if environments else ()
+    except VakraError:
+        return {}
+    for environment in environments:
+        section: dict[str, Json] = {}
+        problems: list[str] = []
+        first = {ref.capability: ref for ref in reversed(refs) if environment.serves(ref.capability, ref.domain)}
+        for capability, ref in sorted(first.items()):
+            try:
+                session = await environment.open(wiring.dataset.load(ref))
+                section[f"capability {capability}, {ref.domain}"] = f"{len(await session.list_tools())} tools"
+                await session.close()
+            except VakraError as error:
+                problems.append(f"capability {capability}: {error}")
+        problems += getattr(environment, "oddities", ())
+        found[f"servers of {environment.name}"] = {**section, "problems": problems}
+    return found
 
 
 async def _checkouts(wiring: Wiring) -> dict[str, dict[str, Json]]:
