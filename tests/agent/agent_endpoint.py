@@ -64,7 +64,9 @@ def events(body: Body, piece: int = 7) -> Iterator[str]:
         written = function.get("arguments")
         if isinstance(written, str):
             for start in range(0, len(written), piece):
-                yield chunk({"tool_calls": [{"index": index, "function": {"arguments": written[start : start + piece]}}]})
+                yield chunk(
+                    {"tool_calls": [{"index": index, "function": {"arguments": written[start : start + piece]}}]}
+                )
         elif written is not None:
             yield chunk({"tool_calls": [{"index": index, "function": {"arguments": written}}]})
     yield chunk({}, body["choices"][0]["finish_reason"])
@@ -126,7 +128,7 @@ class Server:
             endpoint.requests.append(body)
             endpoint.raw.append(raw)
             answer = endpoint.script.pop(0) if endpoint.script else endpoint.default
-        said = answer(body) if callable(answer) else answer
+        said = answer(body) if callable(answer) and not isinstance(answer, Response) else answer
         if isinstance(said, Response):
             return said
         if isinstance(said, bytes):
