@@ -203,7 +203,7 @@ def test_a_search_is_deterministic_and_tells_its_progress(sample: Sample, change
     wrong = sample.prediction(instance, lambda calls: [calls[0], change(calls[1], ascending=True), calls[2]], "Helium")
     heard: list[Progress] = []
     first = sample.searched(instance, wrong, progress=heard.append)
-    second = sample.searched(instance, wrong)
+    second = sample.searched(instance, wrong, offload=True)
     assert (first.sentence, first.spent) == (second.sentence, second.spent)
     assert heard and all(event.tried <= event.total for event in heard)
 
@@ -244,10 +244,28 @@ def test_a_search_can_be_cancelled_and_leaves_no_session_open(sample: Sample, ch
 
 
 def test_a_search_ends_at_its_limit(sample: Sample, change: Change, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["eval.repair.search"], "LIMIT", 0)
+    monkeypatch.setattr(sys.modules["eval.repair.trials"], "LIMIT", 0)
     instance = sample.instance(1, NOBLE_GAS)
     wrong = sample.prediction(instance, lambda calls: [change(calls[0], value="halogen"), *calls[1:]], "Astatine")
     assert sample.searched(instance, wrong).outcome == "stopped"
+
+
+def test_hostile_calls_are_searched_like_others(sample: Sample) -> None:
+    instance = sample.instance(1, NOBLE_GAS)
+    deep: Json = "x"
+    for _ in range(700):
+        deep = [deep]
+    odd = [
+        ToolCall(name="", arguments={}),
+        ToolCall(name="filter_data", arguments={}, raw_arguments="{not json"),
+        ToolCall(name="filter_data", arguments={"data_label": {"\0table": "retrieved_data_1"}, "value": "\ud800"}),
+        ToolCall(name="get_data", arguments={"tool_universe_id": "nobody's"}),
+        ToolCall(name="sort_data", arguments={"data_label": "filtered_data_1~2"}),
+    ]
+    for calls in ([*odd], [ToolCall(name="filter_data", arguments={"value": deep})]):
+        found = sample.searched(instance, sample.prediction(instance, lambda _, calls=calls: calls, "no"))  # type: ignore[misc]
+        assert found.sentence
+        assert found.outcome in ("plan", "prefix", "replacement", "stopped")
 
 
 def test_without_a_judge_the_offline_rules_judge_repairs(sample: Sample) -> None:
