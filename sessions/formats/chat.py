@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from sessions.formats.model import finite
 from sessions.trajectory import Answer, CallTool, Message, Step, Trajectory
 from toolenv.model import Instance, Json, ToolCall, ToolSpec
 
@@ -57,7 +58,9 @@ def replies(steps: Sequence[Step]) -> list[dict[str, Json]]:
 
 
 def _call(call: ToolCall, call_id: str) -> dict[str, Json]:
-    written = json.dumps(dict(call.arguments), ensure_ascii=False) if call.raw_arguments is None else call.raw_arguments
+    written = call.raw_arguments
+    if written is None:
+        written = json.dumps(finite(dict(call.arguments)), ensure_ascii=False)
     return {"id": call_id, "type": "function", "function": {"name": call.name, "arguments": written}}
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -95,6 +97,15 @@ def from_prediction(prediction: Prediction, instance: Instance | None = None) ->
     )
 
 
+def finite(value: Json) -> Json:
+    """A value without the numbers that JSON does not have: NaN and infinities become null."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    return [finite(item) for item in value] if isinstance(value, list | tuple) else value
+
+
 def text_of(value: Json) -> str | None:
     """What a tool said, as text: JSON values as JSON, parts of a message joined."""
     if value is None or isinstance(value, str):
@@ -103,8 +114,6 @@ def text_of(value: Json) -> str | None:
         texts = list(_texts(value))
         if texts:
             return "\n".join(texts)
-    import json
-
     return json.dumps(value, ensure_ascii=False)
 
 
@@ -117,8 +126,6 @@ def _texts(parts: Sequence[Mapping[str, Json]]) -> Iterator[str]:
 
 def call_of(name: Json, arguments: Json, call_id: Json = None) -> ToolCall:
     """A call in any spelling: arguments as an object or as JSON text; text that is no object is kept as it is."""
-    import json
-
     raw: str | None = None
     found: Mapping[str, Json] = {}
     if isinstance(arguments, Mapping):

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from sessions.branches import Branch
 from sessions.store import Flag, Store
+from sessions.trajectory import Answer, Step
 from vakra_tui.cli import main
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -90,6 +92,37 @@ def test_pairs_are_made_of_repairs(desk: Desk) -> None:
         pair = json.loads(line)
         assert pair["chosen"] != pair["rejected"] and pair["reason"]
         assert pair["chosen"][0] != pair["rejected"][0]
+
+
+def test_the_repair_of_a_session_makes_a_pair(desk: Desk) -> None:
+    key = desk.run("import", SAMPLES / "otlp_harbour.json").split()[0]
+    desk.run("export", key, "--to", "preferences", code=2)
+    assert "no pair" in desk.error
+    store = Store.open(desk.url)
+    try:
+        stored = store.load(key)
+        store.branch(stored.summary.id, Branch(number=1, name="repair", parent=0, fork_at=2))
+        answer = Step(actor="ground_truth", decision=Answer(text="7"))
+        store.append(stored.summary.id, 1, 2, [answer])
+    finally:
+        store.close()
+    pair = json.loads(desk.run("export", key, "--to", "preferences"))
+    assert pair["chosen"] == [{"role": "assistant", "content": "7"}]
+    assert pair["rejected"] == [{"role": "assistant", "content": "It is 7 m deep."}]
+
+
+def test_exports_are_strict_json(desk: Desk) -> None:
+    message = {
+        "role": "assistant",
+        "tool_calls": [{"id": "1", "function": {"name": "t", "arguments": {"x": float("nan")}}}],
+    }
+    path = desk.folder / "nan.json"
+    path.write_text(json.dumps([{"role": "user", "content": "q"}, message, {"role": "assistant", "content": "a"}]))
+    key = desk.run("import", path).split()[0]
+    for form in ("submission", "openai", "atif", "jsonl"):
+        text = desk.run("export", key, "--to", form)
+        for line in text.splitlines() if form == "jsonl" else [text]:
+            json.loads(line, parse_constant=lambda constant: pytest.fail(constant))
 
 
 def test_flags_come_with_their_notes(desk: Desk) -> None:

@@ -120,6 +120,8 @@ def _run_named(what: str, options: Options) -> str | None:
 
 def rendered(found: Sequence[Exported], form: str, *, single: bool) -> bytes:
     """The bytes of an export. Raises ``DataError`` where there is nothing of that form."""
+    from sessions.formats.model import finite
+
     if form == "markdown":
         from sessions.formats.markdown import report
 
@@ -133,7 +135,7 @@ def rendered(found: Sequence[Exported], form: str, *, single: bool) -> bytes:
         from sessions.submissions import submission_record
 
         records = [submission_record(each.prediction or as_prediction(each.trajectory)) for each in found]
-        return _utf8(json.dumps(records, ensure_ascii=False, indent=1) + "\n")
+        return _utf8(json.dumps(finite(records), ensure_ascii=False, indent=1) + "\n")
     if form == "jsonl":
         from sessions.formats.lines import lines_of
 
@@ -143,8 +145,8 @@ def rendered(found: Sequence[Exported], form: str, *, single: bool) -> bytes:
     if form == "preferences" and not values:
         raise DataError("there is no pair to export: nothing that failed was repaired")
     if form == "atif" and single:
-        return _utf8(json.dumps(_strict(values[0]), ensure_ascii=False, indent=1) + "\n")
-    return _utf8("".join(json.dumps(_strict(value), ensure_ascii=False) + "\n" for value in values))
+        return _utf8(json.dumps(finite(values[0]), ensure_ascii=False, indent=1) + "\n")
+    return _utf8("".join(json.dumps(finite(value), ensure_ascii=False) + "\n" for value in values))
 
 
 def _values(found: Sequence[Exported], form: str) -> Iterator[dict[str, Any]]:
@@ -157,15 +159,6 @@ def _values(found: Sequence[Exported], form: str) -> Iterator[dict[str, Any]]:
             yield atif.document(each.trajectory, session_id=each.key, tools=each.tools, passed=each.passed)
         elif each.chosen is not None:
             yield chat.preference(each.chosen, each.trajectory, each.repair_sentence, each.shared)
-
-
-def _strict(value: Any) -> Any:
-    """Values that JSON does not have (NaN, infinities) as null: these forms are read by other programs."""
-    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
-        return None
-    if isinstance(value, dict):
-        return {key: _strict(item) for key, item in value.items()}
-    return [_strict(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _flags(store: Store) -> Iterator[bytes]:
