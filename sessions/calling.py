@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
 
 import msgspec
 
@@ -37,13 +38,13 @@ async def call_in_time(
     ``EnvironmentFailure`` for a time-out of the environment's own.
     """
     started = time.perf_counter()
-    deadline = asyncio.timeout(deadline_s)
+    deadline = nullcontext(None) if deadline_s is None else asyncio.timeout(deadline_s)
     try:
-        async with deadline:
+        async with deadline as timer:
             result = await session.call(name, arguments)
             table = await session.table(result.handle) if result.handle is not None else None
     except TimeoutError as error:
-        if not deadline.expired():
+        if timer is None or not timer.expired():
             raise EnvironmentFailure(f"{where}, {name}: the environment timed out ({error}).") from error
         elapsed = time.perf_counter() - started
         raise CallTimedOut(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from typing import Any
 
 REDACTED = "[redacted]"
 
@@ -68,8 +69,25 @@ def register_secret(value: str) -> None:
         _registered.add(value)
 
 
-def known_secrets() -> list[str]:
+_found: tuple[Any, int, tuple[str, ...]] = (None, 0, ())
+"""The environment and the number of registered values for which secrets were looked for last, and what was found."""
+
+
+def known_secrets() -> tuple[str, ...]:
     """Values that are secret by where they came from, longest first, as written and as JSON writes them."""
+    global _found
+    # Going through ``os.environ`` decodes every variable, which costs more than all patterns together; what lies
+    # behind it is compared in one go. Elsewhere than in CPython it may be missing, and nothing is remembered.
+    environment = getattr(os.environ, "_data", None)
+    seen, registered, secrets = _found
+    if environment is not None and seen == environment and registered == len(_registered):
+        return secrets
+    secrets = tuple(_secrets())
+    _found = (None if environment is None else dict(environment), len(_registered), secrets)
+    return secrets
+
+
+def _secrets() -> list[str]:
     values = set(_registered)
     values.update(
         value

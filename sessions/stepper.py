@@ -260,6 +260,8 @@ class Stepper:
         step: Step | None = None,
         detail: str = "",
     ) -> None:
+        if not self.listeners:
+            return
         number = len(self.trajectory.steps) if step is not None else self._number
         event = StepEvent(
             moment=moment, number=number, actor=actor, decision=decision, checks=checks, step=step, detail=detail
@@ -382,6 +384,17 @@ class Stepper:
         self._tables.append(table)
         self.proposal = None
         self._passed = None
+        interrupted = await self._settled() if self.store is not None or self.after_step is not None else None
+        self.state = "finished" if self.finished else "observed"
+        self._tell("observed", step.actor, decision=step.decision, checks=step.checks, step=step)
+        if self.finished:
+            self._tell("finished", step.actor, decision=step.decision, step=step)
+        if interrupted is not None:
+            raise interrupted
+        return step
+
+    async def _settled(self) -> asyncio.CancelledError | None:
+        """Settle to the end, whatever comes; gives the cancellation that came meanwhile."""
         interrupted: asyncio.CancelledError | None = None
         settling = asyncio.ensure_future(self._settle())
         while not settling.done():
@@ -390,13 +403,7 @@ class Stepper:
             except asyncio.CancelledError as error:
                 interrupted = error
         settling.result()
-        self.state = "finished" if self.finished else "observed"
-        self._tell("observed", step.actor, decision=step.decision, checks=step.checks, step=step)
-        if self.finished:
-            self._tell("finished", step.actor, decision=step.decision, step=step)
-        if interrupted is not None:
-            raise interrupted
-        return step
+        return interrupted
 
     async def _settle(self) -> None:
         """What comes between a step's happening and its being shown."""

@@ -133,7 +133,7 @@ def _without_table_heads(lines: list[str]) -> list[str]:
 def _set_aside(text: str, questions: Sequence[str], due: Collection[str]) -> str:
     for question in questions:
         bare = question.rstrip(" ?.!")
-        if len(bare.split()) >= QUOTED_WORDS:
+        if bare in text and len(bare.split()) >= QUOTED_WORDS:
             text = re.sub(rf'"?{re.escape(bare)}[?.!]*"?', " ", text)
 
     def aside(found: re.Match[str]) -> str:

@@ -1,7 +1,7 @@
 """Facts of the tables behind handles: equality of contents and of columns as multisets, whatever the order.
 
-Cells are read only when cheaper signs do not decide: equal fingerprints mean equal contents, different numbers of
-records mean different ones. What had to be read is kept as digests by fingerprint, never as cells.
+Cells are read only when cheaper signs do not decide: different numbers of records or columns mean different contents,
+equal fingerprints mean equal ones. What had to be read is kept as digests by fingerprint, never as cells.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _lock = Lock()
 
 def same_table(left: TableView, right: TableView) -> bool:
     """Whether two tables hold the same rows in the same order (column names play no part)."""
-    if left.fingerprint == right.fingerprint:
-        return True
     if not _same_shape(left, right):
         return False
+    if left.fingerprint == right.fingerprint:
+        return True
     for start in range(0, left.num_records, _CHUNK):
         stop = min(start + _CHUNK, left.num_records)
         pairs = zip(left.rows(start, stop), right.rows(start, stop), strict=True)
@@ -46,10 +46,10 @@ def same_table(left: TableView, right: TableView) -> bool:
 
 def same_content(left: TableView, right: TableView) -> bool:
     """Whether two tables hold the same multiset of rows."""
-    if left.fingerprint == right.fingerprint:
-        return True
     if not _same_shape(left, right):
         return False
+    if left.fingerprint == right.fingerprint:
+        return True
     if not all(_columns_equal(left, index, right, index) for index in range(len(left.columns))):
         return False
     if _row_digest(left) == _row_digest(right):

@@ -273,8 +273,8 @@ async def test_memory_of_many_calls_stays_under_the_limit_and_closing_frees_it(t
     budget = session._services.cache.budget
     await ask(session, "get_data")
     for number in range(600):
-        sort = {"data_label": "retrieved_data_1", "key_name": "name", "ascending": bool(number % 2)}
-        await session.call("sort_data", sort)
+        keep = {"data_label": "retrieved_data_1", "key_name": "id", "condition": "not_equal_to", "value": number}
+        await session.call("filter_data", keep)
         assert budget.used <= limit
     held = budget.used
     await session.close()
@@ -506,3 +506,22 @@ async def test_sessions_in_threads_answer_as_they_would_alone(world: World) -> N
     files = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
     assert all(texts == alone for texts in await asyncio.gather(*(run() for _ in range(40))))
     assert len(os.listdir("/proc/self/fd")) == files, "no file stays open"  # noqa: PTH208
+
+
+async def test_sessions_that_take_the_same_step_share_its_table(tmp_path: Path) -> None:
+    path = make_database(
+        tmp_path / "t.sqlite", "CREATE TABLE t (id INTEGER, name TEXT); INSERT INTO t VALUES (1, '1');"
+    )
+    world = World(path, universe("u", {"": "t"}))
+    environment = world.environment()
+    tables = []
+    for _ in range(2):
+        session = await environment.open(world.instance())
+        assert isinstance(session, NativeSession)
+        await ask(session, "get_data")
+        keep = {"data_label": "retrieved_data_1", "key_name": "name", "condition": "equal_to"}
+        made = [await ask(session, "filter_data", **keep, value=value) for value in ("1", 1, 1.0)]
+        tables.append([session._handles[answer["handle"]] for answer in made])
+    assert all(one is other for one, other in zip(*tables, strict=True))
+    assert len(set(map(id, tables[0]))) == 3
+    assert [table.count for table in tables[0]] == [1, 1, 0]

@@ -276,7 +276,7 @@ async def test_a_database_that_changes_under_a_session_is_noticed(tmp_path: Path
     await session.call("sort_data", {"data_label": "retrieved_data_1", "key_name": "a"})
     make_database(path, "INSERT INTO t VALUES (3);")
     with pytest.raises(EnvironmentFailure, match="has changed"):
-        await session.call("sort_data", {"data_label": "retrieved_data_1", "key_name": "a"})
+        await session.call("sort_data", {"data_label": "retrieved_data_1", "key_name": "a", "ascending": True})
 
 
 # --- ties ------------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ A ``Series`` is a column seen through index vectors: selecting rows copies no ce
 
 from __future__ import annotations
 
+import weakref
 from array import array
 from collections.abc import Iterable, Iterator
 from hashlib import blake2b
@@ -172,8 +173,27 @@ def digest(*parts: bytes) -> bytes:
     return state.digest()
 
 
+_rows_keys: dict[int, tuple[weakref.ref[Rows[int]], bytes]] = {}
+"""Keys of index vectors that are still there, by identity: the columns of many tables share a vector."""
+
+
 def rows_key(rows: Rows[int] | None) -> bytes:
-    return b"all" if rows is None else digest(rows.tobytes())
+    """Names the rows that an index vector selects; vectors are never changed, so it is worked out once."""
+    if rows is None:
+        return b"all"
+    identity = id(rows)
+    known = _rows_keys.get(identity)
+    if known is not None and known[0]() is rows:
+        return known[1]
+    found = digest(rows.tobytes())
+
+    def forget(reference: weakref.ref[Rows[int]]) -> None:
+        held = _rows_keys.get(identity)
+        if held is not None and held[0] is reference:
+            del _rows_keys[identity]
+
+    _rows_keys[identity] = weakref.ref(rows, forget), found
+    return found
 
 
 def null(cell: Any) -> bool:

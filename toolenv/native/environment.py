@@ -34,6 +34,7 @@ class NativeEnvironment:
     ) -> None:
         self._dataset = dataset
         self._pandas2 = pandas2
+        self._databases: dict[str, Path] = {}
         cache = TableCache(Budget(memory_limit), pandas2=pandas2)
         self._services = Services(dataset, cache, pandas2=pandas2, offload=offload)
 
@@ -89,8 +90,10 @@ class NativeEnvironment:
         return universe
 
     def _database(self, domain: str) -> Path | None:
-        try:
-            path = self._dataset.database(domain)
-        except DataError:
-            return None
+        path = self._databases.get(domain)
+        if path is None:
+            try:
+                path = self._databases[domain] = self._dataset.database(domain)
+            except DataError:
+                return None
         return path if path.is_file() else None

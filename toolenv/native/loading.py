@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from array import array
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -276,7 +277,13 @@ def _file_key(database: Path) -> tuple[Any, ...]:
         status = database.stat()
     except OSError as error:
         raise EnvironmentFailure(f"database {database} is not there ({error.strerror}).") from error
-    return str(database.resolve()), status.st_size, status.st_mtime_ns
+    return _resolved(database, status.st_dev, status.st_ino), status.st_size, status.st_mtime_ns
+
+
+@lru_cache(maxsize=256)
+def _resolved(database: Path, device: int, inode: int) -> str:
+    """Where a path leads; looked at again when another file lies there."""
+    return str(database.resolve())
 
 
 def _unchanged(database: Path, file: tuple[Any, ...]) -> None:

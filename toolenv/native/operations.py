@@ -48,8 +48,8 @@ class Derived(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def made_by(make: Callable[[], Derived], budget: Budget) -> tuple[Table, tuple[str, ...]]:
-    """The table that a step makes and the step's notes. Rows dropped later are made by running the step again."""
+def made_by(make: Callable[[], Derived], budget: Budget) -> Table:
+    """The table that a step makes. Rows dropped later are made by running the step again."""
     derived = make()
 
     def again() -> Frame:
@@ -57,7 +57,7 @@ def made_by(make: Callable[[], Derived], budget: Budget) -> tuple[Table, tuple[s
         assert frame is not None
         return frame
 
-    table = Table(
+    return Table(
         derived.names,
         derived.dtypes,
         derived.size,
@@ -66,8 +66,8 @@ def made_by(make: Callable[[], Derived], budget: Budget) -> tuple[Table, tuple[s
         derived.parents,
         derived.frame,
         derived.firsts,
+        derived.notes,
     )
-    return table, derived.notes
 
 
 class Step(NamedTuple):

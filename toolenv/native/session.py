@@ -226,7 +226,7 @@ class NativeSession:
             kind = argument(arguments, tool, "aggregation_operation")
             value, notes = aggregated(table, kind, arguments.get("key_name"), bool(arguments.get("distinct")), limit)
             return str(value), None, notes
-        return self._derive(tool, self._step(tool, table, arguments))
+        return self._derive_once(tool, table, arguments)
 
     def _step(self, tool: Tool, table: Table, arguments: Mapping[str, Json]) -> Callable[[], Derived]:
         pandas2 = self._services.pandas2
@@ -253,8 +253,25 @@ class NativeSession:
         return lambda: operations.transformed(table, key, kind, settings)
 
     def _derive(self, tool: Tool, make: Callable[[], Derived]) -> tuple[str, str | None, tuple[str, ...]]:
-        table, notes = made_by(make, self._services.cache.budget)
-        return self._kept(tool.prefix, table, notes)
+        table = made_by(make, self._services.cache.budget)
+        return self._kept(tool.prefix, table, table.notes)
+
+    def _derive_once(
+        self, tool: Tool, table: Table, arguments: Mapping[str, Json]
+    ) -> tuple[str, str | None, tuple[str, ...]]:
+        """``_derive`` for a step over one table; sessions of a universe that take the same step share what it makes.
+
+        Tables never change, so a side of an instance need not work out again what the other one holds.
+        """
+        written = _written(arguments)
+        if written is None:
+            return self._derive(tool, self._step(tool, table, arguments))
+        step = (self._universe.id, tool.spec.name, written)
+        known = table.derived(step)
+        if known is None:
+            known = made_by(self._step(tool, table, arguments), self._services.cache.budget)
+            table.keep_derived(step, known)
+        return self._kept(tool.prefix, known, known.notes)
 
     def _getter(self, table: Table, column: str) -> tuple[str, str | None, tuple[str, ...]]:
         if column not in table.names:
@@ -342,6 +359,18 @@ def _unknown(name: str, universe: str, names: list[str]) -> str:
     near = get_close_matches(name, names, n=3)
     hint = f"did you mean {' or '.join(near)}?" if near else "list the tools to see which there are."
     return f"Unknown tool: {name} is not a tool of universe {universe}; {hint}"
+
+
+def _written(arguments: Mapping[str, Json]) -> str | None:
+    """Arguments of a step over one table, but for its handle, told apart by type too; None for unusual ones."""
+    parts = []
+    for name, value in arguments.items():
+        flat = isinstance(value, list) and all(isinstance(item, str) for item in value)
+        if name == "ranking_array" or not (flat or value is None or isinstance(value, str | int | float)):
+            return None
+        if name != "data_label":
+            parts.append((name, value))
+    return repr(parts)
 
 
 def _transform_settings(kind: str, tool: Tool, arguments: Mapping[str, Json]) -> Mapping[str, Json]:

@@ -11,7 +11,7 @@ import weakref
 from array import array
 from base64 import b64encode
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -89,11 +89,15 @@ class Budget:
 
 
 class Table:
-    """A table behind a handle. ``dtypes`` are the printed type names, None where a step prints Python's names."""
+    """A table behind a handle. ``dtypes`` are the printed type names, None where a step prints Python's names.
+
+    ``notes`` are those of the step that made it.
+    """
 
     __slots__ = (
         "__weakref__",
         "_budget",
+        "_derived",
         "_fingerprint",
         "_firsts",
         "_frame",
@@ -101,6 +105,7 @@ class Table:
         "count",
         "dtypes",
         "names",
+        "notes",
         "parents",
     )
 
@@ -114,6 +119,7 @@ class Table:
         parents: tuple[Table, ...] = (),
         frame: Frame | None = None,
         firsts: tuple[list[Any], ...] | None = None,
+        notes: tuple[str, ...] = (),
     ) -> None:
         self.names = names
         self.dtypes = dtypes
@@ -124,8 +130,20 @@ class Table:
         self._fingerprint: str | None = None
         self._frame = frame
         self._firsts = firsts
+        self.notes = notes
+        self._derived: weakref.WeakValueDictionary[Hashable, Table] | None = None
         if frame is not None:
             budget.admit(self, self._cost(frame))
+
+    def derived(self, step: Hashable) -> Table | None:
+        """The table that a step made of this one alone, while anybody still holds it."""
+        return None if self._derived is None else self._derived.get(step)
+
+    def keep_derived(self, step: Hashable, table: Table) -> None:
+        """Let whoever takes the same step find its table; this one does not keep it."""
+        if self._derived is None:
+            self._derived = weakref.WeakValueDictionary()
+        self._derived[step] = table
 
     def firsts(self) -> Sequence[list[Any]]:
         """The first three cells of each column."""
