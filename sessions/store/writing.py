@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Table, delete, func, insert, select, text, union, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from sessions.branches import Branch, Cursor
 from sessions.store import codec, schema
@@ -33,8 +32,11 @@ def put(
     """Insert rows; one whose key is there replaces the named columns, or changes nothing where none are named."""
     if not rows:
         return
-    dialect = sqlite if connection.dialect.name == "sqlite" else postgresql
-    statement = dialect.insert(table)
+    if connection.dialect.name == "sqlite":
+        from sqlalchemy.dialects.sqlite import insert as upsert
+    else:
+        from sqlalchemy.dialects.postgresql import insert as upsert  # type: ignore[assignment]
+    statement = upsert(table)
     columns = tuple(replace)
     if columns:
         keys = [column.name for column in table.primary_key.columns]
