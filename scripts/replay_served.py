@@ -1,6 +1,6 @@
 """Replay VAKRA's recorded calls through ``vakra-tui serve`` over MCP stdio, with the protocol's reference client.
 
-    python scripts/replay_served.py [GOLDEN] [--bird BIRD] [--show N]
+    python scripts/replay_served.py [GOLDEN] [--bird BIRD] [--only FOLDER] [--show N]
 
 Counts as ``replay_golden.py`` does, which replays the same calls in process: the two must print the same figures. One
 server a domain; before each sequence it is switched away from the sequence's universe, as when the calls were recorded.
@@ -69,6 +69,7 @@ def main() -> int:
     parser.add_argument("golden", nargs="?", type=Path, default=HERE.parent / "shared" / "golden")
     parser.add_argument("--bird", type=Path, help="folder of the BIRD databases (GOLDEN/../data/bird)")
     parser.add_argument("--show", type=int, default=10, metavar="N", help="print the first N differences")
+    parser.add_argument("--only", metavar="FOLDER", help="real, synthetic or synthetic_pandas2 (default: all)")
     options = parser.parse_args()
     universes = universes_of(options.golden / "universes.yaml")
     bird = options.bird or options.golden.parent / "data" / "bird"
@@ -78,6 +79,8 @@ def main() -> int:
         ("synthetic", options.golden / "db", "3"),
         ("synthetic_pandas2", options.golden / "db", "2"),
     ):
+        if options.only not in (None, name):
+            continue
         folder = options.golden / name
         domains = {sequence["domain"] for _, sequence in sequences(folder)}
         with tempfile.TemporaryDirectory() as root:
