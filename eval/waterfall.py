@@ -13,6 +13,7 @@ from eval.gates.final_response import final_stage
 from eval.gates.policy import policy_ruling
 from eval.gates.tool_sequence import is_vacuous, sequence_ruling
 from eval.judge import Judge
+from eval.judges.human import over_program
 from eval.model import Ruling, SieveClass, StageName, StageResult, Status, UnscoredReason, Verdict
 from eval.sieve import sieve_class
 from sessions.dataflow import GroundTruthAnalysis, PredictionAnalysis
@@ -61,7 +62,11 @@ async def evaluate(case: Case, *, judge: Judge) -> Verdict:
             where = "the opening" if made.number == 0 else f"hop {made.number}"
             detail = f"the ground truth's own call fails: {where} ({made.call.name}) answers {made.text[:300]!r}"
             return unscored(*place, "ground truth failed", detail)
-        sequence = sequence_ruling(truth, prediction) or await judge.rule("tool_sequence", case)
+        decided = sequence_ruling(truth, prediction)
+        if decided is not None:
+            sequence = over_program(judge, "tool_sequence", case, decided)
+        else:
+            sequence = await judge.rule("tool_sequence", case)
         stages.append(_stage("tool_sequence", sequence))
         if sequence.outcome == "pass":
             stages.append(await _final_response(case, judge))
@@ -86,7 +91,7 @@ async def _policy(case: Case, prediction: PredictionAnalysis, judge: Judge) -> R
     """The policy's ruling; a judge is asked whether a policy applies only where a call depends on it."""
     ruling = policy_ruling(case.instance, prediction)
     if ruling.outcome != "undecided":
-        return ruling
+        return over_program(judge, "policy", case, ruling)
     judged = await judge.rule("policy", case)
     return judged if judged.outcome != "undecided" else ruling
 

@@ -401,19 +401,21 @@ def scorer(wiring: Wiring, rulings: Rulings) -> tuple[Scorer, list[list[Item]]]:
     from eval.truths import GroundTruths
 
     truths = GroundTruths()
-    judge = wiring.judge
-    known = {(run, uuid, gate): ruling for run, kept in rulings.items() for (uuid, gate), ruling in kept.items()}
-    if known:
-        judge = HumanRulings(judge, known)
+
+    def judge_of(run: Run, name: str) -> Judge:
+        # Two runs of one folder name are told apart by the names of their reports, cases carry the folder's.
+        known = {(run.name, uuid, gate): ruling for (uuid, gate), ruling in rulings.get(name, {}).items()}
+        return HumanRulings(wiring.judge, known) if known else wiring.judge
+
     contexts = [
         ScoringContext(
             dataset=wiring.dataset,
             run=run,
             environments=wiring.environments,
-            judge=judge,
+            judge=judge_of(run, name),
             truths=truths,
         )
-        for run in wiring.runs
+        for run, name in zip(wiring.runs, wiring.run_names, strict=True)
     ]
     return LocalScorer(wiring.profile, contexts), [wiring.items(run) for run in wiring.runs]
 

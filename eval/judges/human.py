@@ -15,6 +15,9 @@ from toolenv.model import Value
 JUDGE_EVIDENCE = "judge"
 """Key of the evidence entry that keeps the judge's ruling beside a person's."""
 
+PROGRAM_EVIDENCE = "program"
+"""Key of the evidence entry that keeps a program's ruling beside a person's; no judge was asked there."""
+
 
 class HumanRuling(Value, frozen=True):
     """What a person said about one gate of one instance of a run."""
@@ -51,12 +54,16 @@ class HumanRulings:
         """The same rulings laid over another judge."""
         return HumanRulings(inner, self._rulings)
 
+    def of_person(self, gate: Gate, case: Case) -> HumanRuling | None:
+        """What a person said about a gate."""
+        return self._rulings.get((case.run, case.instance.uuid, gate))
+
     async def rule(self, gate: Gate, case: Case) -> Ruling:
-        human = self._rulings.get((case.run, case.instance.uuid, gate))
+        human = self.of_person(gate, case)
         if human is None:
             return await self._inner.rule(gate, case)
         try:
-            evidence = _kept(await self._inner.rule(gate, case))
+            evidence: Evidence = {JUDGE_EVIDENCE: _kept(await self._inner.rule(gate, case))}
         except JudgeFailure as error:
             evidence = {JUDGE_EVIDENCE: {"outcome": None, "decided_by": None, "reason": str(error)}}
         return Ruling(outcome=human.outcome, decided_by="human", reason=human.reason, evidence=(evidence,))
@@ -73,6 +80,14 @@ def overridden(ruling: Ruling) -> Ruling | None:
     return None
 
 
-def _kept(ruling: Ruling) -> Evidence:
-    kept = {"outcome": ruling.outcome, "decided_by": ruling.decided_by, "reason": ruling.reason}
-    return {JUDGE_EVIDENCE: kept}
+def over_program(judge: Judge, gate: Gate, case: Case, ruling: Ruling) -> Ruling:
+    """A program's ruling, or that of a person who ruled the same gate; the program's is then kept in the evidence."""
+    human = judge.of_person(gate, case) if isinstance(judge, HumanRulings) else None
+    if human is None:
+        return ruling
+    evidence: Evidence = {PROGRAM_EVIDENCE: _kept(ruling)}
+    return Ruling(outcome=human.outcome, decided_by="human", reason=human.reason, evidence=(evidence,))
+
+
+def _kept(ruling: Ruling) -> dict[str, str | None]:
+    return {"outcome": ruling.outcome, "decided_by": ruling.decided_by, "reason": ruling.reason}

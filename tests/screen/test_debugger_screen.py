@@ -3,40 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 import screen_toy as toy
+from screen_opening import SMALL, WIDE, opened
 from screen_reading import debugger, pane, rows, shown, squeezed, until, until_settled, until_shown
-from textual.pilot import Pilot
 
 from sessions.store import Store
 from toolenv.model import GroundTruth, GroundTruthTurn, ToolCall, Turn
 from vakra_tui.app import VakraApp
-from vakra_tui.screens.instances import InstancesScreen
-
-WIDE = (160, 45)
-SMALL = (80, 24)
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store.open(f"sqlite:///{tmp_path / 'sessions.sqlite'}")
-
-
-@asynccontextmanager
-async def opened(wiring: toy.ToyWiring, size: tuple[int, int] = WIDE) -> AsyncIterator[tuple[VakraApp, Pilot[Any]]]:
-    """The application on a wiring, its debugger settled where one is opened at once."""
-    app = VakraApp(wiring)  # type: ignore[arg-type]
-    async with app.run_test(size=size, notifications=True) as pilot:
-        if wiring.instance is not None:
-            await until_settled(pilot)
-        else:
-            await until(pilot, lambda: app.opened and isinstance(app.screen, InstancesScreen), "the list")
-        yield app, pilot
 
 
 async def test_a_failed_prediction_opens_where_it_broke_with_everything_in_view(store: Store) -> None:

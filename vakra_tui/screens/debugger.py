@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
 
-from sessions.trajectory import Answer, CallTool, Decision
-from toolenv.errors import VakraError
-from toolenv.model import ToolCall, ToolSpec
 from vakra_tui.render import content
+from vakra_tui.screens.judging import JudgingVerbs
+from vakra_tui.screens.playing import PlayingVerbs
 from vakra_tui.state.json_tree import JsonTree
-from vakra_tui.state.lines import Lines, plain
+from vakra_tui.state.lines import Lines
 from vakra_tui.state.panes import head, step, steps, truth, waterfall
-from vakra_tui.state.panes.waterfall import short_verdict
-from vakra_tui.state.scene import Scene, StepRow, columns_of, gold_sql
+from vakra_tui.state.scene import Scene, StepRow
 from vakra_tui.widgets.banner import Banner
 from vakra_tui.widgets.line_view import LineView
 from vakra_tui.widgets.pick_list import PickList
+from vakra_tui.widgets.step_view import StepView
 from vakra_tui.widgets.tab_line import TabLine
 
 if TYPE_CHECKING:
-    from vakra_tui.app import VakraApp
     from vakra_tui.state.session import DebugSession
 
 PANES = ("steps", "step", "ground truth")
@@ -37,43 +33,7 @@ LOW = 20
 _PANE_IDS = {"steps": "steps-pane", "step": "step-pane", "ground truth": "truth-pane"}
 
 
-class StepView(PickList):
-    """The body of the step pane: a plain view, except that the rows of a JSON tree can be chosen and folded."""
-
-    @property
-    def folds(self) -> bool:
-        """Whether the rows are those of a JSON tree."""
-        return isinstance(self.source, JsonTree)
-
-    def shows_cursor(self) -> bool:
-        return self.folds
-
-    def action_move(self, rows: int) -> None:
-        if self.folds:
-            super().action_move(rows)
-        else:
-            self.scroll_relative(y=rows, animate=False)
-
-    def action_move_page(self, pages: int) -> None:
-        if self.folds:
-            super().action_move_page(pages)
-        else:
-            self.scroll_relative(y=pages * max(self.size.height - 1, 1), animate=False)
-
-    def action_first(self) -> None:
-        if self.folds:
-            super().action_first()
-        else:
-            self.scroll_home(animate=False)
-
-    def action_last(self) -> None:
-        if self.folds:
-            super().action_last()
-        else:
-            self.scroll_end(animate=False)
-
-
-class DebuggerScreen(Screen[None]):
+class DebuggerScreen(PlayingVerbs, JudgingVerbs):
     """Shows the scenes that a session hands over, and turns keys into what the session does."""
 
     CSS_PATH = "debugger.tcss"
@@ -86,6 +46,7 @@ class DebuggerScreen(Screen[None]):
         Binding("g", "go_to", "go to"),
         Binding("v", "evaluate", "evaluate"),
         Binding("n", "new_call", "call a tool"),
+        Binding("J", "judge", "rule a gate", show=False),
         Binding("a", "answer", "answer", show=False),
         Binding("x", "decline", "decline", show=False),
         Binding("o", "hint", "hint", show=False),
@@ -109,17 +70,11 @@ class DebuggerScreen(Screen[None]):
         Binding("q", "app.quit", "quit", show=False),
     ]
 
-    app: VakraApp
-
     def __init__(self, session: DebugSession, *, hint: bool = False) -> None:
-        super().__init__()
-        self.session = session
-        self.scene: Scene | None = None
-        self.cursor = 0
+        super().__init__(session)
         self._tab: step.Tab = "call"
         self._context_shown = False
         self._hint = hint
-        self._follow = True
         self._shown: tuple[object, ...] = ()
         self._whole_waterfall = False
         self._jumped = False
@@ -158,15 +113,6 @@ class DebuggerScreen(Screen[None]):
     @work(group="session")
     async def open_session(self) -> None:
         await self._do(self.session.open)
-
-    async def _do(self, verb: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> bool:
-        """Run a verb of the session in the engine thread; its failure becomes a dialog."""
-        try:
-            await self.app.engine.run(self.session.in_turn(verb, *arguments))
-        except VakraError as error:
-            self.app.report(str(error))
-            return False
-        return True
 
     # --- showing a scene ---------------------------------------------------------------------------------------------
 
@@ -216,13 +162,6 @@ class DebuggerScreen(Screen[None]):
         small = self.size.height < SMALL
         banner.tallest = 12 if self._whole_waterfall else 2 if self.size.height < LOW else 4 if small else 8
         banner.show_lines(waterfall.strip_lines(self.scene, brief=small and not self._whole_waterfall))
-
-    @property
-    def row(self) -> StepRow | None:
-        """The step under the cursor."""
-        if self.scene is None or not self.scene.rows:
-            return None
-        return self.scene.rows[self.cursor]
 
     def _draw_step(self, *, force: bool = False) -> None:
         scene, row = self.scene, self.row
@@ -354,13 +293,6 @@ class DebuggerScreen(Screen[None]):
             self._follow = True
             self._verb(self.session.run_to_end)
 
-    def action_evaluate(self) -> None:
-        self._verb(self.session.evaluate)
-
-    @work(group="session")
-    async def _verb(self, verb: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> None:
-        await self._do(verb, *arguments)
-
     @work
     async def action_go_to(self) -> None:
         from vakra_tui.screens.ask import AskScreen
@@ -381,208 +313,3 @@ class DebuggerScreen(Screen[None]):
 
     def action_leave(self) -> None:
         self.app.show_list()
-
-    # --- doing -------------------------------------------------------------------------------------------------------
-
-    @work(exclusive=True, group="doing")
-    async def action_new_call(self) -> None:
-        """Choose a tool, fill its form, run it as a step; in the past this makes a branch."""
-        await self._call_a_tool(None)
-
-    @work(exclusive=True, group="doing")
-    async def action_edit(self) -> None:
-        """The call under the cursor in its form; run again it makes a branch from the step before."""
-        row = self.row
-        if row is None or row.call is None or row.call.raw_arguments is not None:
-            self.app.toast("The cursor is not on a call that can be edited.", warn=True)
-            return
-        await self._call_a_tool(row)
-
-    async def _call_a_tool(self, edited: StepRow | None) -> None:
-        from vakra_tui.screens.call import CallScreen
-        from vakra_tui.screens.tools import ToolsScreen
-
-        if self.scene is None:
-            return
-        try:
-            tools = await self.app.engine.run(self.session.in_turn(self.session.tools))
-        except VakraError as error:
-            self.app.report(str(error))
-            return
-        spec: ToolSpec | None = None
-        if edited is not None and edited.call is not None:
-            name = edited.call.name
-            spec = next((tool for tool in tools if tool.name == name), None)
-        call: ToolCall | None = None
-        while call is None:
-            if spec is None:
-                picked = await self.app.push_screen_wait(ToolsScreen(tools, self.scene.policy))
-                if picked is None:
-                    return
-                if isinstance(picked, ToolCall):
-                    call = picked
-                    break
-                spec = picked
-            values = edited.call.arguments if edited is not None and edited.call is not None else None
-            handles = self.session.handles()
-            columns = columns_of(self.scene)
-            at = self.cursor if edited is not None else self.behind
-            screen = CallScreen(self.session, spec, at, values=values, handles=handles, columns=columns)
-            call = await self.app.push_screen_wait(screen)
-            if call is None and edited is not None:
-                return
-            spec = None
-        if edited is None:
-            await self._play(CallTool(call=call))
-        else:
-            self._follow = True
-            await self._do(self.session.edit, self.cursor + 1, call)
-
-    @property
-    def behind(self) -> int:
-        """How many steps lie behind the cursor, that under it included."""
-        return min(self.cursor + 1, self.scene.executed) if self.scene is not None else 0
-
-    async def _play(self, decision: Decision) -> None:
-        """A decision of the person: behind the tip the next step, in the past the first of a new branch."""
-        self._follow = True
-        await self._do(self.session.play, decision, self.behind)
-
-    @work(exclusive=True, group="doing")
-    async def action_branches(self) -> None:
-        """Look at another branch of this session."""
-        from vakra_tui.screens.choice import ChoiceScreen
-
-        try:
-            branches = await self.app.engine.run(self.session.in_turn(self.session.branches))
-        except VakraError as error:
-            self.app.report(str(error))
-            return
-        choices = [(f"{number}", f"{name}, {steps} steps") for number, name, steps in branches]
-        picked = await self.app.push_screen_wait(ChoiceScreen("Branches of this session", choices))
-        if picked is not None:
-            self._follow = True
-            await self._do(self.session.look_at, int(picked))
-
-    @work(exclusive=True, group="doing")
-    async def action_answer(self) -> None:
-        """Give the final answer."""
-        from vakra_tui.screens.ask import AskScreen
-
-        written = await self.app.push_screen_wait(AskScreen("The final answer"))
-        if written is not None:
-            await self._play(Answer(text=written))
-
-    @work(exclusive=True, group="doing")
-    async def action_decline(self) -> None:
-        """Answer that it cannot be answered, in the wording that the policy asks for."""
-        from vakra_tui.screens.ask import AskScreen
-
-        if self.scene is None:
-            return
-        wording = self.scene.policy.refusal or "I'm unable to answer."
-        note = "the wording of the policy; enter declines with it" if self.scene.policy.refusal else ""
-        written = await self.app.push_screen_wait(AskScreen("Decline to answer", value=wording, note=note))
-        if written:
-            await self._play(Answer(text=written))
-
-    def action_reference(self) -> None:
-        """Show or hide the reference path."""
-        self._verb(self.session.toggle_reference)
-
-    def action_hint(self) -> None:
-        self._verb(self.session.hint)
-
-    @work(exclusive=True, group="doing")
-    async def action_wheel(self) -> None:
-        """Choose who decides the next steps."""
-        from vakra_tui.screens.choice import ChoiceScreen
-
-        if self.scene is None:
-            return
-        choices = [("human", "you decide from here on")]
-        if self.scene.executed:
-            choices.append(("start over", "you decide from the beginning, on a branch"))
-        if self.scene.prediction is not None:
-            choices.insert(0, ("recording", f"the prediction of {self.scene.run} goes on"))
-        if self.scene.instance.ground_truth is not None:
-            choices.append(("ground truth", "the reference path goes on"))
-        now = self.scene.wheel.replace("_", " ")
-        picked = await self.app.push_screen_wait(ChoiceScreen("Who is at the wheel?", choices, chosen=now))
-        if picked is None:
-            return
-        self._follow = True
-        if picked == "start over":
-            await self._do(self.session.take_wheel, "human", 0)
-        else:
-            await self._do(self.session.take_wheel, picked.replace(" ", "_"), self.behind)
-
-    @work(exclusive=True, group="doing")
-    async def action_other_run(self) -> None:
-        """Another run's prediction of this instance."""
-        from vakra_tui.screens.choice import ChoiceScreen
-
-        entry = self.session.entry
-        runs = self.app.world.runs_of(entry) if entry is not None else ()
-        if self.scene is None or entry is None or len(runs) < 2:
-            self.app.toast("No other run has a prediction of this instance.")
-            return
-        choices = [(run, plain(short_verdict(entry.verdicts.get(run)))) for run in runs]
-        picked = await self.app.push_screen_wait(ChoiceScreen("Which run?", choices, chosen=self.scene.run))
-        if picked is not None:
-            self.app.open_other_run(picked)
-
-    @work(exclusive=True, group="doing")
-    async def action_tables(self) -> None:
-        """The domain's database, read-only."""
-        from vakra_tui.screens.tables import TablesScreen
-
-        if self.scene is None:
-            return
-        instance = self.scene.instance
-        try:
-            database, tables = await self.app.engine.call(self.app.world.tables_of, instance.domain)
-        except VakraError as error:
-            self.app.report(str(error), title="No tables to show")
-            return
-        await self.app.push_screen_wait(TablesScreen(database, tables, instance.domain, gold_sql(instance)))
-        await self.app.engine.call(database.close)
-
-    @work(exclusive=True, group="doing")
-    async def action_flag(self) -> None:
-        """Say that the ground truth of this instance is suspect, with a note; an empty note takes the flag away."""
-        from vakra_tui.screens.ask import AskScreen
-
-        if self.scene is None:
-            return
-        note = "an empty note takes the flag away" if self.scene.flagged else "what is wrong with it?"
-        written = await self.app.push_screen_wait(
-            AskScreen("Flag the ground truth as suspect", value=self.scene.flagged, note=note)
-        )
-        if written is not None and await self._do(self.session.flag, written):
-            self.app.toast("The ground truth is flagged." if written else "The flag is taken away.")
-
-    @work(exclusive=True, group="doing")
-    async def action_export(self) -> None:
-        """Write this branch as a prediction or as a reference record."""
-        from vakra_tui.screens.ask import AskScreen
-        from vakra_tui.screens.choice import ChoiceScreen
-
-        choices = [
-            ("prediction", "a submission file: calls and answer of this branch"),
-            ("reference", "a ground-truth record made of this branch"),
-        ]
-        kind = await self.app.push_screen_wait(ChoiceScreen("Export this branch as", choices))
-        if kind is None:
-            return
-        folder = await self.app.push_screen_wait(AskScreen("Folder to write it to", value=f"exported-{kind}s"))
-        if not folder:
-            return
-        try:
-            path = await self.app.engine.run(
-                self.session.export("reference" if kind == "reference" else "prediction", folder)
-            )
-        except VakraError as error:
-            self.app.report(str(error))
-            return
-        self.app.toast(f"Written: {path}")

@@ -13,6 +13,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("c", "run to the end"),
             ("g", "go to a step by its number"),
             ("v", "evaluate this branch: policy, tool sequence, final response"),
+            ("J", "rule a gate of the verdict yourself: pass or fail, and why; it overrides and is marked human"),
         ),
     ),
     (

@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Literal, TypeVar
 
-from eval.model import Verdict
+from eval.model import Gate, Verdict
 from sessions.trajectory import Decision, ExecutedTrajectory
 from toolenv.errors import DataError, EnvironmentFailure, StoreError
 from toolenv.model import Instance, Prediction, ToolCall, ToolResult, ToolSpec
@@ -20,6 +20,7 @@ from vakra_tui.state.rows import NO_ANSWER
 from vakra_tui.state.scene import Scene
 
 if TYPE_CHECKING:
+    from eval.judges import HumanRuling
     from eval.truths import Truth
     from sessions.dataflow import GroundTruthAnalysis
     from sessions.driver import Driver
@@ -321,10 +322,31 @@ class DebugSession:
             prediction=executed,
             tools=self._truth.tools,
         )
+        judge = await self.world.rulings.over(self.world.judge, self.subject.run, self._ruled_subject())
         try:
-            return await evaluate(case, judge=self.world.judge)
+            return await evaluate(case, judge=judge)
         except JudgeFailure as error:
             return unscored(*key, "judge", str(error))
+
+    def _ruled_subject(self) -> str:
+        """What a person's ruling is about: the run where its recording is shown whole, else this state of a branch."""
+        assert self.subject is not None
+        if self.recorded_only:
+            return self.world.run_fingerprint(self.subject.run)
+        timeline = self._ready()
+        ref = timeline.keeper.ref if timeline.keeper is not None else None
+        branch = timeline.branch
+        return f"session {ref.key if ref is not None else ''} branch {branch.number} step {branch.length}"
+
+    async def ruled(self) -> dict[Gate, HumanRuling]:
+        """What a person has ruled on what is shown."""
+        known = await self.world.rulings.about(self._ruled_subject())
+        return {gate: ruling for (uuid, gate), ruling in known.items() if uuid == self.instance.uuid}
+
+    async def rule(self, gate: Gate, ruling: HumanRuling | None) -> None:
+        """Rule a gate of the shown branch, or take a ruling back; the verdict is computed anew. ``StoreError``."""
+        await self.world.rulings.put(self._ruled_subject(), self.instance.uuid, gate, ruling)
+        await self.evaluate()
 
     async def hint(self) -> None:
         """Show one more hop of the reference path."""

@@ -14,6 +14,7 @@ from toolenv.model import Instance, Prediction, Turn
 from vakra_tui.state.keeping import Keeping
 from vakra_tui.state.listing import Entry, Listing, entries_of
 from vakra_tui.state.memory import Memory
+from vakra_tui.state.rulings import PersonRulings
 from vakra_tui.state.session import DebugSession, Subject
 
 if TYPE_CHECKING:
@@ -184,6 +185,11 @@ class World:
         return Keeping(lambda: self.wiring.store)
 
     @cached_property
+    def rulings(self) -> PersonRulings:
+        """What a person ruled."""
+        return PersonRulings(self.keeping, lambda: self.dataset_fingerprint)
+
+    @cached_property
     def dataset_fingerprint(self) -> str:
         return self.wiring.dataset.fingerprint()
 
@@ -241,7 +247,7 @@ class World:
                 dataset=self.wiring.dataset,
                 run=self._runs[name],
                 environments=self.environments,
-                judge=self.judge,
+                judge=await self.rulings.over(self.judge, self._runs[name].name, self.run_fingerprint(name)),
                 truths=self._truths,
             )
             item = Item(position=0, instance=entry.instance, prediction=entry.predictions.get(name))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from eval.model import StageResult, Verdict
+from collections.abc import Mapping, Sequence
+
+from eval.judges.human import JUDGE_EVIDENCE, PROGRAM_EVIDENCE
+from eval.model import Evidence, Ruling, StageResult, Verdict
 from vakra_tui.state.lines import HANG, Line, Role, Span, line
 from vakra_tui.state.scene import Scene
 
@@ -74,6 +77,8 @@ def summary(verdict: Verdict, *, stale: bool = False) -> Line:
             words = STAGE_WORDS[stage.stage].replace(" ", "\u00a0")
             parts += [Span("  \u2502  " if index else "", "bar"), Span(f"{words}\u00a0")]
             parts.append(outcome_span(stage.outcome))
+            if by_person(stage):
+                parts.append(Span("\u00a0(human)", "accent"))
         if verdict.sieve not in (None, "none", "undecided"):
             parts += [
                 Span("  \u2502  ", "bar"),
@@ -105,19 +110,40 @@ def _details(verdict: Verdict) -> list[Line]:
 def _stage(stage: StageResult) -> list[Line]:
     rulings = [(name, ruling) for name, ruling in (stage.rulings or {}).items() if ruling is not None]
     if rulings:
-        return [_reason(name, ruling.outcome, ruling.decided_by, ruling.reason) for name, ruling in rulings]
-    if not stage.reason:
+        return [_reason(name, ruling) for name, ruling in rulings]
+    if not stage.reason and stage.decided_by != "human":
         return []
-    return [_reason(STAGE_WORDS[stage.stage], stage.outcome, stage.decided_by, stage.reason)]
+    return [_reason(STAGE_WORDS[stage.stage], stage)]
 
 
-def _reason(name: str, outcome: str, decided_by: str | None, reason: str) -> Line:
+def by_person(stage: StageResult) -> bool:
+    """Whether a person ruled this stage or a part of it."""
+    rulings = [ruling for ruling in (stage.rulings or {}).values() if ruling is not None]
+    return stage.decided_by == "human" or any(ruling.decided_by == "human" for ruling in rulings)
+
+
+def _reason(name: str, ruled: StageResult | Ruling) -> Line:
+    outcome, decided_by, reason = ruled.outcome, ruled.decided_by, ruled.reason
     text, role = _OUTCOMES.get(outcome, (outcome, ""))
     parts = [Span(f"   {name:<15}", "label"), Span(f"{text:<12}", role), HANG]
     if decided_by:
-        parts.append(Span(f"by {decided_by}: ", "dim"))
-    parts.append(Span(reason))
+        parts.append(Span(f"by {decided_by}: ", "accent" if decided_by == "human" else "dim"))
+    parts.append(Span(reason or "no reason given"))
+    if decided_by == "human":
+        parts += _overridden(ruled.evidence)
     return tuple(parts)
+
+
+def _overridden(evidence: Sequence[Evidence]) -> list[Span]:
+    """What was said before a person ruled."""
+    for key in (JUDGE_EVIDENCE, PROGRAM_EVIDENCE):
+        for entry in evidence:
+            kept = entry.get(key)
+            if isinstance(kept, Mapping):
+                outcome = kept.get("outcome") or "nothing"
+                who = kept.get("decided_by") or "the judge"
+                return [Span(f"   (overrides {who}: {outcome}, {kept.get('reason') or 'no reason given'})", "dim")]
+    return []
 
 
 def short_verdict(verdict: Verdict | None, cells: int = 80) -> Line:

@@ -1,0 +1,215 @@
+"""The debugger's verbs that make steps or decide who makes them, and those that leave something behind."""
+
+from __future__ import annotations
+
+from textual import work
+
+from sessions.trajectory import Answer, CallTool, Decision
+from toolenv.errors import VakraError
+from toolenv.model import ToolCall, ToolSpec
+from vakra_tui.screens.debug_base import DebugBase
+from vakra_tui.state.lines import plain
+from vakra_tui.state.panes.waterfall import short_verdict
+from vakra_tui.state.scene import StepRow, columns_of, gold_sql
+
+
+class PlayingVerbs(DebugBase):
+    """Calls and answers by hand, the wheel, branches, other runs, tables, flag and export."""
+
+    @work(exclusive=True, group="doing")
+    async def action_new_call(self) -> None:
+        """Choose a tool, fill its form, run it as a step; in the past this makes a branch."""
+        await self._call_a_tool(None)
+
+    @work(exclusive=True, group="doing")
+    async def action_edit(self) -> None:
+        """The call under the cursor in its form; run again it makes a branch from the step before."""
+        row = self.row
+        if row is None or row.call is None or row.call.raw_arguments is not None:
+            self.app.toast("The cursor is not on a call that can be edited.", warn=True)
+            return
+        await self._call_a_tool(row)
+
+    async def _call_a_tool(self, edited: StepRow | None) -> None:
+        from vakra_tui.screens.call import CallScreen
+        from vakra_tui.screens.tools import ToolsScreen
+
+        if self.scene is None:
+            return
+        try:
+            tools = await self.app.engine.run(self.session.in_turn(self.session.tools))
+        except VakraError as error:
+            self.app.report(str(error))
+            return
+        spec: ToolSpec | None = None
+        if edited is not None and edited.call is not None:
+            name = edited.call.name
+            spec = next((tool for tool in tools if tool.name == name), None)
+        call: ToolCall | None = None
+        while call is None:
+            if spec is None:
+                picked = await self.app.push_screen_wait(ToolsScreen(tools, self.scene.policy))
+                if picked is None:
+                    return
+                if isinstance(picked, ToolCall):
+                    call = picked
+                    break
+                spec = picked
+            values = edited.call.arguments if edited is not None and edited.call is not None else None
+            handles = self.session.handles()
+            columns = columns_of(self.scene)
+            at = self.cursor if edited is not None else self.behind
+            screen = CallScreen(self.session, spec, at, values=values, handles=handles, columns=columns)
+            call = await self.app.push_screen_wait(screen)
+            if call is None and edited is not None:
+                return
+            spec = None
+        if edited is None:
+            await self._play(CallTool(call=call))
+        else:
+            self._follow = True
+            await self._do(self.session.edit, self.cursor + 1, call)
+
+    async def _play(self, decision: Decision) -> None:
+        """A decision of the person: behind the tip the next step, in the past the first of a new branch."""
+        self._follow = True
+        await self._do(self.session.play, decision, self.behind)
+
+    @work(exclusive=True, group="doing")
+    async def action_branches(self) -> None:
+        """Look at another branch of this session."""
+        from vakra_tui.screens.choice import ChoiceScreen
+
+        try:
+            branches = await self.app.engine.run(self.session.in_turn(self.session.branches))
+        except VakraError as error:
+            self.app.report(str(error))
+            return
+        choices = [(f"{number}", f"{name}, {steps} steps") for number, name, steps in branches]
+        picked = await self.app.push_screen_wait(ChoiceScreen("Branches of this session", choices))
+        if picked is not None:
+            self._follow = True
+            await self._do(self.session.look_at, int(picked))
+
+    @work(exclusive=True, group="doing")
+    async def action_answer(self) -> None:
+        """Give the final answer."""
+        from vakra_tui.screens.ask import AskScreen
+
+        written = await self.app.push_screen_wait(AskScreen("The final answer"))
+        if written is not None:
+            await self._play(Answer(text=written))
+
+    @work(exclusive=True, group="doing")
+    async def action_decline(self) -> None:
+        """Answer that it cannot be answered, in the wording that the policy asks for."""
+        from vakra_tui.screens.ask import AskScreen
+
+        if self.scene is None:
+            return
+        wording = self.scene.policy.refusal or "I'm unable to answer."
+        note = "the wording of the policy; enter declines with it" if self.scene.policy.refusal else ""
+        written = await self.app.push_screen_wait(AskScreen("Decline to answer", value=wording, note=note))
+        if written:
+            await self._play(Answer(text=written))
+
+    def action_reference(self) -> None:
+        """Show or hide the reference path."""
+        self._verb(self.session.toggle_reference)
+
+    def action_hint(self) -> None:
+        self._verb(self.session.hint)
+
+    @work(exclusive=True, group="doing")
+    async def action_wheel(self) -> None:
+        """Choose who decides the next steps."""
+        from vakra_tui.screens.choice import ChoiceScreen
+
+        if self.scene is None:
+            return
+        choices = [("human", "you decide from here on")]
+        if self.scene.executed:
+            choices.append(("start over", "you decide from the beginning, on a branch"))
+        if self.scene.prediction is not None:
+            choices.insert(0, ("recording", f"the prediction of {self.scene.run} goes on"))
+        if self.scene.instance.ground_truth is not None:
+            choices.append(("ground truth", "the reference path goes on"))
+        now = self.scene.wheel.replace("_", " ")
+        picked = await self.app.push_screen_wait(ChoiceScreen("Who is at the wheel?", choices, chosen=now))
+        if picked is None:
+            return
+        self._follow = True
+        if picked == "start over":
+            await self._do(self.session.take_wheel, "human", 0)
+        else:
+            await self._do(self.session.take_wheel, picked.replace(" ", "_"), self.behind)
+
+    @work(exclusive=True, group="doing")
+    async def action_other_run(self) -> None:
+        """Another run's prediction of this instance."""
+        from vakra_tui.screens.choice import ChoiceScreen
+
+        entry = self.session.entry
+        runs = self.app.world.runs_of(entry) if entry is not None else ()
+        if self.scene is None or entry is None or len(runs) < 2:
+            self.app.toast("No other run has a prediction of this instance.")
+            return
+        choices = [(run, plain(short_verdict(entry.verdicts.get(run)))) for run in runs]
+        picked = await self.app.push_screen_wait(ChoiceScreen("Which run?", choices, chosen=self.scene.run))
+        if picked is not None:
+            self.app.open_other_run(picked)
+
+    @work(exclusive=True, group="doing")
+    async def action_tables(self) -> None:
+        """The domain's database, read-only."""
+        from vakra_tui.screens.tables import TablesScreen
+
+        if self.scene is None:
+            return
+        instance = self.scene.instance
+        try:
+            database, tables = await self.app.engine.call(self.app.world.tables_of, instance.domain)
+        except VakraError as error:
+            self.app.report(str(error), title="No tables to show")
+            return
+        await self.app.push_screen_wait(TablesScreen(database, tables, instance.domain, gold_sql(instance)))
+        await self.app.engine.call(database.close)
+
+    @work(exclusive=True, group="doing")
+    async def action_flag(self) -> None:
+        """Say that the ground truth of this instance is suspect, with a note; an empty note takes the flag away."""
+        from vakra_tui.screens.ask import AskScreen
+
+        if self.scene is None:
+            return
+        note = "an empty note takes the flag away" if self.scene.flagged else "what is wrong with it?"
+        written = await self.app.push_screen_wait(
+            AskScreen("Flag the ground truth as suspect", value=self.scene.flagged, note=note)
+        )
+        if written is not None and await self._do(self.session.flag, written):
+            self.app.toast("The ground truth is flagged." if written else "The flag is taken away.")
+
+    @work(exclusive=True, group="doing")
+    async def action_export(self) -> None:
+        """Write this branch as a prediction or as a reference record."""
+        from vakra_tui.screens.ask import AskScreen
+        from vakra_tui.screens.choice import ChoiceScreen
+
+        choices = [
+            ("prediction", "a submission file: calls and answer of this branch"),
+            ("reference", "a ground-truth record made of this branch"),
+        ]
+        kind = await self.app.push_screen_wait(ChoiceScreen("Export this branch as", choices))
+        if kind is None:
+            return
+        folder = await self.app.push_screen_wait(AskScreen("Folder to write it to", value=f"exported-{kind}s"))
+        if not folder:
+            return
+        try:
+            path = await self.app.engine.run(
+                self.session.export("reference" if kind == "reference" else "prediction", folder)
+            )
+        except VakraError as error:
+            self.app.report(str(error))
+            return
+        self.app.toast(f"Written: {path}")
