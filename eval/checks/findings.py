@@ -30,7 +30,6 @@ ERROR_KINDS: tuple[Kind, ...] = (
     "cannot be executed",
     "ground truth fails",
     "oracle does not pass",
-    "oracle is undecided",
     "tool is not exposed",
     "answer is not reachable",
     "answer is in the question",
@@ -38,7 +37,8 @@ ERROR_KINDS: tuple[Kind, ...] = (
     "same question twice",
     "order decides the answer",
 )
-"""Kinds that make a dataset unfit as it is; the others are for its maintainers to know."""
+"""Kinds that make a dataset unfit as it is; the others are for its maintainers to know (an oracle that the offline rules
+cannot decide needs a judge that reads)."""
 
 
 class Finding(Value, frozen=True):

@@ -21,6 +21,7 @@ from toolenv.errors import DataError, EnvironmentFailure
 from toolenv.model import Instance, Json, Prediction
 from toolenv.policy import source_of
 from toolenv.recorded.aliases import own_name
+from toolenv.values import ValueIndex, atoms, decode, key
 
 RUN = "oracle"
 
@@ -126,7 +127,7 @@ class _Checker:
         for made in calls.calls:
             if made.scored and own_name(made.call.name, instance.domain, names) not in names:
                 yield _on(instance, "tool is not exposed", f"{made.call.name} is not among the {len(names)} tools")
-        yield from self._judged(instance, verdict)
+        yield from self._judged(instance, truth, verdict)
         flows = truth.analysis.graph.flows if instance.capability > 2 else ()
         carried = [
             [f.value for f in flows if f.source == made.number and f.target > 0 and f.kind == "value"]
@@ -142,22 +143,31 @@ class _Checker:
             for sentence in self._collections.overlaps(instance, calls):
                 yield _on(instance, "sources overlap", sentence)
 
-    def _judged(self, instance: Instance, verdict: Verdict) -> Iterator[Finding]:
+    def _judged(self, instance: Instance, truth: Truth, verdict: Verdict) -> Iterator[Finding]:
         if verdict.passed is True:
             return
         stage = next((s for s in verdict.stages if s.stage == verdict.failed_stage), None)
         reason = stage.reason if stage is not None else str(verdict.reason)
         rulings = stage.rulings if stage is not None and stage.rulings is not None else {}
         grounded, consistent = rulings.get("grounded"), rulings.get("consistent")
-        if grounded is not None and grounded.outcome != "pass" and (consistent is None or consistent.outcome == "pass"):
-            kind: Kind = "answer is not reachable"
-            if BEYOND_PEEK in verdict.marks:
-                kind = "answer is longer than what is shown"
-            yield _on(instance, kind, grounded.reason or reason)
+        if BEYOND_PEEK in verdict.marks and grounded is not None and grounded.outcome != "pass":
+            yield _on(instance, "answer is longer than what is shown", grounded.reason or reason)
+        elif (
+            grounded is not None and grounded.outcome == "fail" and (consistent is None or consistent.outcome == "pass")
+        ):
+            yield _on(instance, "answer is not reachable", grounded.reason or reason)
+        elif verdict.passed is None and not _is_shown(truth):
+            yield _on(instance, "answer is not reachable", f"no response shows all of it; {reason}")
         elif verdict.passed is None:
             yield _on(instance, "oracle is undecided", f"{verdict.failed_stage}: {reason}")
         else:
             yield _on(instance, "oracle does not pass", f"{verdict.failed_stage}: {reason}")
+
+
+def _is_shown(truth: Truth) -> bool:
+    """Whether every value of the answer is printed by some call of the ground truth."""
+    shown = ValueIndex(key(atom) for made in truth.analysis.calls.scored for atom in atoms(decode(made.text)))
+    return all(shown.has(atom) for atom in atoms(truth.analysis.answer))
 
 
 def _on(instance: Instance, kind: Kind, detail: str) -> Finding:

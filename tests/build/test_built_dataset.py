@@ -122,7 +122,9 @@ def test_endpoints_say_what_they_are(built: tuple[Path, Built]) -> None:
     assert len(endpoints) == built[1].report.endpoints["music"] > 20
     assert all(e.summary and all(p.description for p in e.parameters) for e in endpoints)
     assert len({e.sql for e in endpoints}) == len(endpoints)
-    merged = [e for e in endpoints if e.sql.startswith("SELECT COUNT(*)") and [p.name for p in e.parameters] == ["country"]]
+    merged = [
+        e for e in endpoints if e.sql.startswith("SELECT COUNT(*)") and [p.name for p in e.parameters] == ["country"]
+    ]
     assert len(merged) == 1, [e.sql for e in merged]
 
 

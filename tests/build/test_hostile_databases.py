@@ -94,7 +94,7 @@ async def errors_of(out: Path) -> list[str]:
     environments = EnvironmentChain([NativeEnvironment(dataset)])
     report = await check_dataset(dataset, environments)
     await environments.close()
-    return [f"{f.kind}: {f.detail}" for f in report.findings if f.is_error]
+    return [f"{f.kind}: {f.uuid} {f.detail}" for f in report.findings if f.is_error]
 
 
 async def test_odd_names_and_statements_build_or_are_reported(tmp_path: Path) -> None:

@@ -39,6 +39,7 @@ _TWO_QUESTIONS = re.compile(
 )
 _SECOND_SENTENCE = re.compile(r"[.?!]\s+\S")
 _DOUBLE = re.compile(r"\b(?:who|which|whose|that|and|or|list|indicate|how|what|if|whether|please)\b", re.IGNORECASE)
+_OPEN_ENDED = re.compile(r"\b(?:most|least|highest|lowest|among|whose|that|which|who|with|in)\b", re.IGNORECASE)
 _VERB = re.compile(r"\b(?:do|does|did|is|are|was|were|has|have|had|of|in|to)\b", re.IGNORECASE)
 _HEAD = re.compile(
     r"^the (?P<head>.+?)(?: (?:of|in|from|by|with|that|who|whose|which|for|at|on|among|to|has|have|is)\b|,|$)", re.I
@@ -338,5 +339,7 @@ def reads_well(text: str, phrase: str) -> bool:
     if "," in phrase or (after.startswith(",") and words > 5):
         return False
     left = re.search(r"([A-Za-z']+) $", before)
-    inverted = left is not None and left[1].lower() in _AUXILIARY
-    return words <= (_MEDIUM_PHRASE if inverted else _SHORT_PHRASE)
+    if left is not None and left[1].lower() in _AUXILIARY:
+        return words <= _MEDIUM_PHRASE
+    # What follows would be read as part of a phrase that ranks or has a clause of its own.
+    return words <= _SHORT_PHRASE and not _OPEN_ENDED.search(phrase)

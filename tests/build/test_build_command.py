@@ -1,0 +1,60 @@
+"""``vakra-tui build`` as a user calls it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.build.test_dataset_check import make_other_recording
+from toolenv.build.builder import BuildFiles, Built
+from vakra_tui.cli import main
+
+
+def test_build_then_check_then_score(music: BuildFiles, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "data"
+    words = ["build", "--db", str(music.database), "--questions", str(music.questions), "--domain", "music"]
+    options = ["--out", str(out), "--chains", "10", "--seed", "7", "--hop-weights", "0,1", "--train-share", "0"]
+    assert main([*words, *options]) == 0
+    text = capsys.readouterr()
+    assert "16 of 19 questions became endpoints" in text.out
+    assert "GROUP BY is not among what the BI tools can do" in text.out
+    assert "capability 3, test: 10 of 10" in text.err
+    card = json.loads((out / "card.json").read_text(encoding="utf-8"))
+    assert card["settings"]["seed"] == 7
+    assert card["instances"]["test"]["capability_3_multihop_reasoning"]["hops"] == {"2": 10}
+    assert main(["build", "--check", str(out), "--report", str(tmp_path / "r.json"), "--quiet"]) == 0
+    text = capsys.readouterr()
+    assert "pass the waterfall with the oracle: holds" in text.out
+    assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["test"]["passed"] > 30
+    assert main([*words, "--out", str(out)]) == 2
+    assert "not an empty folder" in capsys.readouterr().err
+
+
+def test_a_check_that_finds_something(
+    built: tuple[Path, Built], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_other_recording(tmp_path / "other")
+    assert main(["build", "--check", str(built[0]), "--split", "test", "--env", f"recorded:{tmp_path / 'other'}"]) == 3
+    assert "cannot be executed" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([], "--db, --questions, --domain, --out must be given"),
+        (["--check", "/nowhere"], "/nowhere"),
+        (["--hop-weights", "a"], "not a list of numbers"),
+        (["--hop-weights", "1,1,1,1,1,1"], "one to five"),
+        (["--train-share", "1"], "share"),
+        (["--chains", "-1"], "less than 0"),
+    ],
+)
+def test_what_cannot_be_meant(words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code = main(["build", *words])
+    except SystemExit as stop:
+        code = int(str(stop.code))
+    assert code == 2
+    assert sentence in capsys.readouterr().err
