@@ -25,6 +25,9 @@ LARGEST_FILE = 2 * 1024 * 1024 * 1024
 _SUBMISSION = frozenset({"uuid", "domain", "status", "error", "duration_s", "output", "ground_truth", "query"})
 
 
+_TURN = frozenset({"turn_id", "query", "answer", "sequence", "gold_sequence", "tool_call", "tool_response"})
+
+
 def read(path: Path, form: str | None = None) -> Iterator[Imported | str]:
     """The trajectories of a file, and sentences about records that hold none.
 
@@ -139,13 +142,27 @@ def _submission(record: Mapping[str, Json], name: str, uuid: str, path: Path) ->
         capability, domain if isinstance(domain, str) else path.stem, own if isinstance(own, str) else uuid, record
     )
     problems.extend(f"{name}: {problem}" for problem in prediction.problems)
+    extra = {key: value for key, value in record.items() if key not in _SUBMISSION}
+    beside = _beside_turns(record)
+    if beside:
+        extra["output"] = beside
     return Imported(
         name=name,
         form="submission",
         trajectory=from_prediction(prediction),
-        extra={key: value for key, value in record.items() if key not in _SUBMISSION},
+        extra=extra,
         problems=tuple(problems),
     )
+
+
+def _beside_turns(record: Mapping[str, Json]) -> list[Json]:
+    """The keys of each output turn that the format does not have; empty where no turn has any."""
+    turns = record.get("output", record.get("ground_truth"))
+    found = [
+        {key: value for key, value in turn.items() if key not in _TURN} if isinstance(turn, Mapping) else {}
+        for turn in (turns if isinstance(turns, list) else [])
+    ]
+    return found if any(found) else []
 
 
 def _capability_of(path: Path) -> int | None:

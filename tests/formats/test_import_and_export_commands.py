@@ -111,6 +111,16 @@ def test_the_repair_of_a_session_makes_a_pair(desk: Desk) -> None:
     assert pair["rejected"] == [{"role": "assistant", "content": "It is 7 m deep."}]
 
 
+def test_what_a_submission_has_besides_goes_back_into_it(desk: Desk) -> None:
+    turn = {"turn_id": 0, "query": "q", "answer": "a", "sequence": {"tool_call": []}, "mood": "calm"}
+    path = desk.folder / "d.json"
+    path.write_text(json.dumps([{"uuid": "u", "domain": "d", "output": [turn], "kept": {"as": ["it", "is"]}}]))
+    key = desk.run("import", path).split()[0]
+    (record,) = json.loads(desk.run("export", key, "--to", "submission"))
+    assert record["kept"] == {"as": ["it", "is"]}
+    assert record["output"][0]["mood"] == "calm" and record["output"][0]["answer"] == "a"
+
+
 def test_exports_are_strict_json(desk: Desk) -> None:
     message = {
         "role": "assistant",

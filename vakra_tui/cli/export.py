@@ -131,10 +131,7 @@ def rendered(found: Sequence[Exported], form: str, *, single: bool) -> bytes:
         ]
         return _utf8("\n".join(texts))
     if form == "submission":
-        from sessions.branches import as_prediction
-        from sessions.submissions import submission_record
-
-        records = [submission_record(each.prediction or as_prediction(each.trajectory)) for each in found]
+        records = [_record(each) for each in found]
         return _utf8(json.dumps(finite(records), ensure_ascii=False, indent=1) + "\n")
     if form == "jsonl":
         from sessions.formats.lines import lines_of
@@ -147,6 +144,21 @@ def rendered(found: Sequence[Exported], form: str, *, single: bool) -> bytes:
     if form == "atif" and single:
         return _utf8(json.dumps(finite(values[0]), ensure_ascii=False, indent=1) + "\n")
     return _utf8("".join(json.dumps(finite(value), ensure_ascii=False) + "\n" for value in values))
+
+
+def _record(one: Exported) -> dict[str, Any]:
+    """A record of a run; what a submission file had besides goes back into its record."""
+    from sessions.branches import as_prediction
+    from sessions.submissions import submission_record
+
+    record = submission_record(one.prediction or as_prediction(one.trajectory))
+    if one.form != "submission":
+        return record
+    beside = one.extra.get("output")
+    if isinstance(beside, list) and beside and isinstance(beside[-1], dict):
+        (turn,) = record["output"]
+        record["output"] = [{**beside[-1], **turn}]
+    return {**one.extra, **record}
 
 
 def _values(found: Sequence[Exported], form: str) -> Iterator[dict[str, Any]]:

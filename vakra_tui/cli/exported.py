@@ -27,11 +27,15 @@ REPAIR = "repair"
 
 
 class Exported(Value, frozen=True):
-    """One trajectory to export. ``chosen`` is the repaired one, which shares its first ``shared`` steps with it."""
+    """One trajectory to export.
+
+    ``form`` says in which form it was imported. ``chosen`` is its repair, which begins with the same ``shared`` steps.
+    """
 
     key: str
     name: str
     trajectory: Trajectory
+    form: str = ""
     verdict: Json = None
     passed: bool | None = None
     extra: Mapping[str, Json] = {}
@@ -61,6 +65,7 @@ def of_session(store: Store, key: str) -> list[Exported]:
             key=stored.summary.key,
             name=stored.summary.title or stored.summary.key,
             trajectory=tree.trajectory(number),
+            form=stored.summary.environment.removeprefix("imported (").removesuffix(")"),
             verdict=verdicts[-1].body if verdicts else None,
             passed=verdicts[-1].passed if verdicts else None,
             extra=extra,
