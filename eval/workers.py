@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from eval.collecting import rare_collections
 from eval.judges.cache import MemoryRulingCache, RulingCache
 from eval.profile import Item, Unit
 from eval.scored import Scored, decode, encode
@@ -236,10 +237,11 @@ async def _answer_all(pipe: Connection, factory: Factory, payload: bytes) -> Non
             failed.append(error)
             requests.put_nowait(None)
 
-    while (request := await requests.get()) is not None:
-        task = asyncio.create_task(_answer(line, scorer, runs, request))
-        tasks.add(task)
-        task.add_done_callback(finished)
+    with rare_collections():
+        while (request := await requests.get()) is not None:
+            task = asyncio.create_task(_answer(line, scorer, runs, request))
+            tasks.add(task)
+            task.add_done_callback(finished)
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)

@@ -218,6 +218,7 @@ def _expected_calls(wiring: Wiring, run: Run, pairs: Sequence[Item]) -> str:
 async def _score(
     wiring: Wiring, infos: Sequence[ReportInfo], batch: BatchOptions, stop: Stop, plans: list[RunPlan]
 ) -> bool:
+    from eval.collecting import rare_collections
     from eval.engine import Engine, RunPlan
     from eval.results import Results
     from eval.resume import scope_of
@@ -239,7 +240,8 @@ async def _score(
             resume=batch.resume,
             on_done=progress.add,
         )
-        return await engine.run(stop.event())
+        with rare_collections():
+            return await engine.run(stop.event())
     finally:
         await chosen.close()
         progress.close()
