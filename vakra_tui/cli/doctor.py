@@ -20,7 +20,7 @@ from vakra_tui.options import Options
 from vakra_tui.text import sanitize
 from vakra_tui.wiring import Wiring
 
-LIBRARIES = ("textual", "rich", "mcp", "openai", "fastapi", "sqlalchemy", "orjson", "msgspec", "numpy", "jsonschema")
+LIBRARIES = ("textual", "rich", "mcp", "openai", "fastapi", "sqlalchemy", "msgspec", "numpy", "jsonschema")
 
 HEALTHY, UNHEALTHY = 0, 4
 
