@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from sessions.store.base import BaseStore
 from sessions.store.errors import StoreUnwritable
 from sessions.store.records import ExecutedRecord
 from sessions.trajectory import Step
+from toolenv import decoding
 from toolenv.errors import StoreError
 from toolenv.model import Json
 
@@ -36,7 +36,7 @@ class BatchStore(BaseStore):
                 statement = statement.where(c.item > after)
             rows = self.read(lambda connection, asked=statement: connection.execute(asked).all())  # type: ignore[misc]
             for row in rows:
-                yield row.item, bytes(row.body)
+                yield row.item, codec.as_bytes(row.body)
             if len(rows) < RESULTS_AT_ONCE:
                 return
             after = rows[-1].item
@@ -71,7 +71,7 @@ class BatchStore(BaseStore):
         """A judge's ruling by the hash of what it was asked, or None."""
         statement = select(schema.RULING.c.body).where(schema.RULING.c.key == codec.clean(key))
         found = self.read(lambda connection: connection.execute(statement).scalar())
-        return bytes(found) if found is not None else None
+        return codec.as_bytes(found) if found is not None else None
 
     def put_ruling(self, key: str, payload: bytes) -> None:
         key, body = codec.clean(key), codec.redacted_bytes(payload)
@@ -85,7 +85,13 @@ class BatchStore(BaseStore):
         c = schema.HUMAN_RULING.c
         statement = select(c.uuid, c.gate, c.body).where(c.dataset == codec.clean(dataset), c.run == codec.clean(run))
         rows = self.read(lambda connection: connection.execute(statement).all())
-        return {(row.uuid, row.gate): json.loads(row.body) for row in rows}
+        return {(row.uuid, row.gate): self._ruled(row.body) for row in rows}
+
+    def _ruled(self, body: str) -> Json:
+        try:
+            return decoding.decoded(body)
+        except (ValueError, TypeError) as error:
+            raise StoreError(f"A person's ruling in the session store cannot be read ({error}).") from error
 
     def put_human_ruling(self, dataset: str, run: str, uuid: str, gate: str, ruling: Json | None) -> None:
         """Keep a person's ruling of one gate; None takes it back."""

@@ -67,8 +67,13 @@ def decoded(data: bytes, type_: type[T], where: str) -> T:
     """The value again. Raises ``StoreError`` naming ``where`` for bytes that are not one."""
     try:
         return msgspec.convert(json.loads(data), type_)
-    except (ValueError, msgspec.ValidationError) as error:
+    except (ValueError, TypeError, RecursionError, msgspec.ValidationError) as error:
         raise StoreError(f"{where} in the session store cannot be read ({error}).") from error
+
+
+def as_bytes(body: bytes | memoryview | str) -> bytes:
+    """A body as bytes, as the database gives it; one that something else has written may have become text."""
+    return body.encode("utf-8", "replace") if isinstance(body, str) else bytes(body)
 
 
 def redacted_bytes(data: bytes) -> bytes:

@@ -18,7 +18,7 @@ from sqlalchemy.pool import StaticPool
 from sessions.events import Commit
 from sessions.redaction import register_secret
 from sessions.store.conflicts import BranchConflict
-from sessions.store.errors import is_busy, sentence_for
+from sessions.store.errors import StoreUnusable, is_busy, sentence_for
 from toolenv.errors import StoreError
 
 T = TypeVar("T")
@@ -164,6 +164,12 @@ class Transactions:
                     connection = connection.execution_options(writes=writes)
                     with connection.begin():
                         return work(connection)
+            except UnicodeDecodeError as error:
+                raise StoreUnusable(
+                    f"The session store {self.name} is damaged (it holds text that is not UTF-8); "
+                    "move it aside to begin anew.",
+                    self.path,
+                ) from error
             except DBAPIError as error:
                 waited = time.monotonic() - started
                 if not is_busy(error) or waited >= self.wait_s:

@@ -63,7 +63,7 @@ def sentence_for(error: DBAPIError, name: str, waited_s: float, path: Path | Non
         return StoreReadOnly(f"The session store {name} cannot be written: it is read-only.")
     if "disk is full" in lowered or "no space left" in lowered or "disk full" in lowered:
         return StoreFull(f"The session store {name} cannot be written: the disk is full.")
-    if "malformed" in lowered or "not a database" in lowered:
+    if any(word in lowered for word in ("malformed", "not a database", "could not decode")):
         return StoreUnusable(f"The session store {name} is damaged ({first_line}); move it aside to begin anew.", path)
     if "disk i/o error" in lowered:
         return StoreUnwritable(

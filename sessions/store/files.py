@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import stat
 import struct
 from contextlib import closing
 from pathlib import Path
@@ -15,6 +16,9 @@ from toolenv.errors import StoreError
 MAGIC = b"SQLite format 3\0"
 HEADER_BYTES = 100
 
+_UNREADABLE = (sqlite3.Error, UnicodeDecodeError)
+"""What a damaged file raises; ``sqlite3`` fails over its own message where that quotes bytes that are no UTF-8."""
+
 UNVERSIONED = {"sessions": {"id", "title"}, "messages": {"id", "session_id", "body"}}
 """The tables and columns of format 0, which wrote no version into its file."""
 
@@ -26,7 +30,10 @@ def inspect(path: Path) -> Literal["new"] | int:
     cannot be read. Reads only.
     """
     try:
-        size = path.stat().st_size
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+            raise StoreError(f"The session store {path} is no regular file; name another with --db.")
+        size = status.st_size
         with path.open("rb") as file:
             header = file.read(HEADER_BYTES)
     except FileNotFoundError:
@@ -66,11 +73,11 @@ def _format(path: Path) -> Literal["new"] | int:
     try:
         # Without locks: a file that is not ours gets no company of ours beside it.
         application, version, columns = _described(path, "mode=ro" if _has_log(path) else "mode=ro&immutable=1")
-    except sqlite3.Error:
+    except _UNREADABLE:
         # What looks damaged may only have been written at this very moment; with locks that is waited for.
         try:
             application, version, columns = _described(path, "mode=ro")
-        except sqlite3.Error as error:
+        except _UNREADABLE as error:
             raise StoreUnusable(
                 f"The session store {path} is damaged ({error}). Move it aside to begin anew.", path
             ) from error

@@ -496,3 +496,50 @@ def test_where_the_stores_folder_has_no_room_the_users_own_is_taken(
         blocked.rmdir()
     assert [len(spill.files()) for spill in spills] == [1, 1]
     assert spills[0].files() != spills[1].files()
+
+
+def corrupted(path: Path) -> Path:
+    """A store whose schema quotes bytes that are no UTF-8."""
+    begun(path)[0].close()
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        connection.execute("PRAGMA journal_mode = DELETE")
+    raw = path.read_bytes()
+    assert b"CREATE TABLE ruling" in raw
+    path.write_bytes(raw.replace(b"CREATE TABLE ruling", b"CREATE TABLF \xff\x97ling"))
+    return path
+
+
+def test_a_schema_whose_damage_is_not_utf8(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnusable, match="is damaged"):
+        Store.open(str(corrupted(tmp_path / "store.db")))
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_or_device_is_refused_without_waiting(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path(os.devnull)):
+        with pytest.raises(StoreError, match="no regular file"):
+            Store.open(str(path))
+
+
+def test_bodies_that_another_program_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    store = begun(path)[0]
+    store.put_results("scope", [("a", b"1"), ("b", b"2")])
+    store.put_ruling("key", b"3")
+    store.put_human_ruling("data", "run", "u", "grounded", {"outcome": "pass"})
+    store.close()
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE result SET body = 'text' WHERE item = 'a'")
+        connection.execute("UPDATE ruling SET body = 'text'")
+        connection.execute("UPDATE human_ruling SET body = '{'")
+    with contextlib.closing(Store.open(str(path))) as store:
+        assert dict(store.results("scope")) == {"a": b"text", "b": b"2"}
+        assert store.ruling("key") == b"text"
+        with pytest.raises(StoreError, match="ruling in the session store cannot be read"):
+            store.human_rulings("data", "run")
+    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("UPDATE result SET body = CAST(x'ff' AS TEXT) WHERE item = 'a'")
+    with contextlib.closing(Store.open(str(path))) as store, pytest.raises(StoreUnusable, match="is damaged"):
+        list(store.results("scope"))
