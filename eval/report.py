@@ -6,8 +6,6 @@ the same verdicts give the same bytes. A file is replaced only by a complete one
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +17,7 @@ from eval.model import Ruling, StageResult, Verdict
 from eval.scored import GATES, Scored, encoded
 from eval.scores import Tally
 from toolenv.errors import DataError
+from toolenv.files import written_whole
 from toolenv.model import Value
 
 FORMAT = "vakra-tui/report@1"
@@ -151,30 +150,15 @@ def write_lines(stream: IO[bytes], lines: Iterable[Scored]) -> None:
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """A file that takes the place of ``path`` when the block ends well, and leaves it untouched otherwise.
 
-    Raises ``DataError`` where the folder cannot be written.
+    Raises ``DataError`` where it cannot be written.
     """
+    if not path.parent.is_dir():
+        raise DataError(f"cannot write {path}: its folder is not there; choose another --out")
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-", suffix=".part")
-    except OSError as error:
-        raise DataError(f"cannot write {path}: {error.strerror}; choose another --out") from error
-    part = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
+        with written_whole(path) as stream:
             yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        # mkstemp makes files private; a report is as readable as any other file of this user.
-        part.chmod(0o666 & ~_umask())
-        part.replace(path)
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    except OSError as error:
+        raise DataError(f"cannot write {path}: {error.strerror or error}; choose another --out") from error
 
 
 class _Instance(msgspec.Struct):

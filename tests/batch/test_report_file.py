@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import math
+import os
 import random
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -196,3 +198,38 @@ def test_one_report_a_run() -> None:
     assert named_for_run(Path("out/r.json"), "x", ["x"]) == Path("out/r.json")
     assert named_for_run(Path("out/r.json"), "x", ["x", "y"]) == Path("out/r-x.json")
     assert named_for_run(Path("out/r"), "../x", ["../x", "y"]) == Path("out/r-.._x")
+
+
+def test_a_link_stays_and_the_file_behind_it_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "kept").mkdir()
+    link = tmp_path / "report.json"
+    link.symlink_to(Path("kept") / "there.json")
+    with replacing(link) as stream:
+        stream.write(b"1")
+    with pytest.raises(KeyError), replacing(link) as stream:
+        stream.write(b"2")
+        raise KeyError
+    assert link.is_symlink()
+    assert (tmp_path / "kept" / "there.json").read_bytes() == b"1"
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["there.json"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_written_into_and_never_replaced(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    found: list[bytes] = []
+    reader = threading.Thread(target=lambda: found.append(pipe.read_bytes()))
+    reader.start()
+    with replacing(pipe) as stream:
+        stream.write(b"report")
+    reader.join(10)
+    assert found == [b"report"] and pipe.is_fifo()
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
+
+
+def test_a_folder_or_a_name_too_long_is_said(tmp_path: Path) -> None:
+    for path, why in ((tmp_path, "Is a directory"), (tmp_path / ("x" * 300), "File name too long")):
+        with pytest.raises(DataError, match=why), replacing(path) as stream:
+            stream.write(b"1")
+    assert list(tmp_path.iterdir()) == []
