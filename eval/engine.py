@@ -168,7 +168,8 @@ class Engine:
             for plan in self._runs:
                 plan.results.load()
         jobs = self._jobs()
-        workers = [asyncio.create_task(self._work(jobs)) for _ in range(self._concurrency)]
+        most = sum(len(plan.items) for plan in self._runs)
+        workers = [asyncio.create_task(self._work(jobs)) for _ in range(min(self._concurrency, most))]
         flusher = asyncio.create_task(self._flush_regularly())
         stopped = asyncio.create_task(stop.wait())
         try:

@@ -259,3 +259,9 @@ async def test_secrets_are_in_no_result() -> None:
     await scored(Scoring([lines]), [RunPlan(items(1), results)])
     assert secret not in str(store.rows)
     assert secret not in str(list(results.spool))
+
+
+async def test_there_are_no_more_workers_than_lines() -> None:
+    results = Results(3)
+    assert await scored(Scoring([some_lines(3)]), [RunPlan(items(3), results)], concurrency=10**12)
+    assert results.done == 3

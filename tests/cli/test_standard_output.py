@@ -35,7 +35,7 @@ def start(shell: str, arguments: list[str], cwd: Path) -> subprocess.CompletedPr
         BATCH,
         [*BATCH, "--format", "json"],
         [*BATCH, "--dry-run"],
-        ["tools", "--capability", "2", "--domain", "solar_system"],
+        ["tools", "--capability", "2", "--domain", "elements"],
         ["doctor", "--db", "sqlite://"],
     ],
     ids=["table", "json", "dry-run", "tools", "doctor"],
@@ -69,3 +69,11 @@ def test_an_unknown_error_is_one_harmless_sentence(
     assert commands.run([]) == 2
     told = capsys.readouterr().err
     assert "Traceback" in told and "\x1b" not in told
+
+
+def test_an_error_of_a_file_names_the_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setattr(commands, "_main", lambda argv: (tmp_path / "\x1b[31m").read_bytes())
+    assert commands.run([]) == 2
+    assert capsys.readouterr().err == f"vakra-tui: {tmp_path}/\u241b[31m cannot be used: No such file or directory\n"

@@ -126,6 +126,8 @@ def _checked(options: Options, batch: BatchOptions) -> Options:
         raise DataError("nothing to score: name the predictions with --run DIR, or an agent with --agent")
     if options.record is not None and batch.workers > 1:
         raise DataError("--record keeps one file a domain and needs --workers 1")
+    if batch.out is not None and (not batch.out or Path(batch.out).is_dir()):
+        raise DataError(f"--out {batch.out!r} is a folder; name a file")
     if batch.out is not None and not Path(batch.out).resolve().parent.is_dir():
         raise DataError(f"the folder of --out {batch.out} is not there")
     return options

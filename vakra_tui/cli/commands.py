@@ -55,6 +55,13 @@ def run(argv: Sequence[str]) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+    except OSError as error:
+        if error.strerror is None:
+            narrate(f"vakra-tui: {_own_fault(error)}")
+        else:
+            named = f"{error.filename} cannot be used" if error.filename is not None else "a file cannot be used"
+            narrate(f"vakra-tui: {named}: {error.strerror}")
+        return 2
     except Exception as error:  # noqa: BLE001 - exit code 1, the interpreter's own, means something else here
         narrate(f"vakra-tui: {_own_fault(error)}")
         if os.environ.get(TRACEBACK_VARIABLE):
