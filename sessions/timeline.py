@@ -150,10 +150,18 @@ class Timeline:
         self.pause = stepper.pause
         return step
 
-    async def resume(self) -> Pause | None:
-        """On to the next breakpoint, through history and beyond it; None at the end."""
-        at, self.pause = await self._next_pause()
+    async def seek(self, *, stopped: bool = True) -> Pause | None:
+        """On through history to its next breakpoint; None at its end.
+
+        ``stopped`` says that a breakpoint before the step ahead, if there is one, has stopped already.
+        """
+        at, self.pause = await self._next_pause(stopped)
         self.cursor = msgspec.structs.replace(self.cursor, at=at)
+        return self.pause
+
+    async def resume(self, *, stopped: bool = True) -> Pause | None:
+        """On to the next breakpoint, through history (see ``seek``) and beyond it; None at the end."""
+        await self.seek(stopped=stopped)
         if self.pause is None and not self.finished:
             stepper = await self._stepper(self.cursor.branch)
             self.pause = await stepper.resume()
@@ -166,9 +174,10 @@ class Timeline:
         if not self.finished:
             await (await self._stepper(self.cursor.branch)).run()
 
-    async def _next_pause(self) -> tuple[int, Pause | None]:
+    async def _next_pause(self, stopped: bool) -> tuple[int, Pause | None]:
         """Where history stops next, and why; its end and None where nothing in it stops."""
-        place = self.tree.trajectory(self.cursor.branch), self.cursor.at, tuple(self.breakpoints), self.reference
+        whole = self.tree.trajectory(self.cursor.branch)
+        place = whole, self.cursor.at, stopped, tuple(self.breakpoints), self.reference
         return await asyncio.to_thread(_next_pause, *place) if self.offload else _next_pause(*place)
 
     # Deciding otherwise.
@@ -318,13 +327,13 @@ class Timeline:
 
 
 def _next_pause(
-    trajectory: Trajectory, started: int, breakpoints: Sequence[Breakpoint], reference: Sequence[Step]
+    trajectory: Trajectory, started: int, stopped: bool, breakpoints: Sequence[Breakpoint], reference: Sequence[Step]
 ) -> tuple[int, Pause | None]:
     """The next place after the first ``started`` steps at which a breakpoint stops; the end and None without one."""
     for at in range(started, len(trajectory.steps)):
         before = Trajectory(instance=trajectory.instance, steps=trajectory.steps[:at])
         step = trajectory.steps[at]
-        if at > started and (reason := hit_before(breakpoints, before, step, reference, ())):
+        if (at > started or not stopped) and (reason := hit_before(breakpoints, before, step, reference, ())):
             return at, Pause(number=at + 1, before=True, reason=reason)
         if reason := hit_after(breakpoints, before.appended(step), reference, ()):
             return at + 1, Pause(number=at + 1, before=False, reason=reason)

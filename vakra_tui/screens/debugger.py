@@ -11,6 +11,7 @@ from textual.containers import Horizontal, Vertical
 
 from vakra_tui.render import content
 from vakra_tui.screens.judging import JudgingVerbs
+from vakra_tui.screens.pausing import PausingVerbs
 from vakra_tui.screens.playing import PlayingVerbs
 from vakra_tui.state.json_tree import JsonTree
 from vakra_tui.state.lines import Lines
@@ -33,7 +34,7 @@ LOW = 20
 _PANE_IDS = {"steps": "steps-pane", "step": "step-pane", "ground truth": "truth-pane"}
 
 
-class DebuggerScreen(PlayingVerbs, JudgingVerbs):
+class DebuggerScreen(PlayingVerbs, PausingVerbs, JudgingVerbs):
     """Shows the scenes that a session hands over, and turns keys into what the session does."""
 
     CSS_PATH = "debugger.tcss"
@@ -42,13 +43,15 @@ class DebuggerScreen(PlayingVerbs, JudgingVerbs):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "step", "step"),
         Binding("b", "back", "back"),
-        Binding("c", "run", "run to end"),
+        Binding("c", "run", "continue"),
         Binding("g", "go_to", "go to"),
         Binding("v", "evaluate", "evaluate"),
         Binding("n", "new_call", "call a tool"),
         Binding("J", "judge", "rule a gate", show=False),
         Binding("a", "answer", "answer", show=False),
         Binding("x", "decline", "decline", show=False),
+        Binding("p", "breakpoints", "breakpoints", show=False),
+        Binding("0", "restart", "from the start", show=False),
         Binding("o", "hint", "hint", show=False),
         Binding("O", "reference", "show or hide the reference", show=False),
         Binding("w", "wheel", "wheel", show=False),
@@ -151,6 +154,8 @@ class DebuggerScreen(PlayingVerbs, JudgingVerbs):
         done = scene.executed
         total = len(scene.rows)
         counted = f"steps {done}/{total}" if done < total else f"steps {total}"
+        stops = sum(each.enabled for each in scene.breakpoints)
+        counted += f"  \u25a0 {stops}" if stops else ""
         self.query_one("#steps-pane").border_title = content(counted)
         self._draw_waterfall()
         self._draw_step()
@@ -167,7 +172,7 @@ class DebuggerScreen(PlayingVerbs, JudgingVerbs):
         scene, row = self.scene, self.row
         if scene is None:
             return
-        shown = (row, self._tab, scene.problem, scene.wheel)
+        shown = (row, self._tab, scene.problem, scene.wheel, scene.pause)
         if shown == self._shown and not force:
             return
         again = bool(self._shown) and self._shown[:2] == shown[:2]
@@ -283,15 +288,6 @@ class DebuggerScreen(PlayingVerbs, JudgingVerbs):
 
     def action_back(self) -> None:
         self._move(self.cursor - 1)
-
-    def action_run(self) -> None:
-        if self.scene is None:
-            return
-        if self.scene.finished:
-            self._move(len(self.scene.rows) - 1)
-        else:
-            self._follow = True
-            self._verb(self.session.run_to_end)
 
     @work
     async def action_go_to(self) -> None:

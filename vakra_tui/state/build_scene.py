@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from eval.model import Verdict
+from sessions.breakpoints import Breakpoint, Pause
 from sessions.dataflow import AlignedPair, ArgumentDifference, GroundTruthAnalysis, align, made_calls, origins_by_step
 from sessions.dataflow.provenance import ArgumentOrigin
 from sessions.trajectory import CallTool, ExecutedTrajectory, Trajectory
@@ -44,6 +45,8 @@ class Frame(Value, frozen=True):
     forks: Mapping[int, tuple[str, ...]] = {}
     drifted: frozenset[int] = frozenset()
     store_problem: str = ""
+    breakpoints: tuple[Breakpoint, ...] = ()
+    pause: Pause | None = None
 
 
 class Analysed(Value, frozen=True):
@@ -129,6 +132,8 @@ def scene_of(subject: Subject, part: Analysed, frame: Frame) -> Scene:
         branch=frame.branch,
         branches=frame.branches,
         store_problem=frame.store_problem,
+        breakpoints=frame.breakpoints,
+        pause=frame.pause,
     )
 
 

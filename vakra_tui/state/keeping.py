@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from toolenv.errors import StoreError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
+    from sessions.breakpoints import Breakpoint
     from sessions.store import AsyncStore, Store, StoredSession
 
 FLAG_KIND = "ground truth suspect"
@@ -85,6 +86,18 @@ class Keeping:
             await store.put_flag(Flag(dataset=dataset, uuid=uuid, kind=FLAG_KIND, text=note))
         else:
             await store.drop_flag(dataset, uuid, FLAG_KIND)
+
+    async def breakpoints(self) -> tuple[Breakpoint, ...]:
+        """The person's breakpoints, none where the store cannot be used. Raises ``StoreError``."""
+        store = self.ready()
+        return await store.breakpoints() if store is not None else ()
+
+    async def put_breakpoints(self, breakpoints: Sequence[Breakpoint]) -> None:
+        """Keep all breakpoints. Raises ``StoreError``."""
+        store = self.ready()
+        if store is None:
+            raise StoreError(self.problem)
+        await store.put_breakpoints(breakpoints)
 
     async def close(self) -> None:
         """Close the store if it was opened."""

@@ -10,7 +10,9 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (
             ("s", "one step forth: through the past first, then the next call is run"),
             ("b", "one step back: the cursor moves, history does not change"),
-            ("c", "run to the end"),
+            ("c", "continue to the next breakpoint, else to the end"),
+            ("p", "breakpoints: set, switch off and on, remove"),
+            ("0", "again from before the first step, on a branch; s and c go on"),
             ("g", "go to a step by its number"),
             ("v", "evaluate this branch: policy, tool sequence, final response"),
             ("J", "rule a gate of the verdict yourself: pass or fail, and why; it overrides and is marked human"),
@@ -64,6 +66,7 @@ SIGNS: tuple[tuple[str, str], ...] = (
     ("src?", "an argument whose value was seen nowhere before"),
     ("~", "arguments were converted to the schema's types before the call"),
     ("\u2260", "the file holds another response than the executed one"),
+    ("\u25a0", "a breakpoint stopped here; in the title: how many there are"),
     ("drift", "the step came out differently when it was run again"),
     ("\u2442 1", "one branch leaves here (B looks at it)"),
     ("\u2691", "the instance carries a policy"),

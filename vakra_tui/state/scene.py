@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Literal
 
 from eval.model import Verdict
+from sessions.breakpoints import Breakpoint, Pause
 from sessions.trajectory import Step
 from toolenv.environment import TableView
 from toolenv.model import Instance, Json, Prediction, ToolCall, Value
@@ -115,6 +116,7 @@ class Scene(Value, frozen=True):
 
     ``verdict`` is that of the present branch, None before it was evaluated; ``stale`` is True when steps were added
     since. ``working`` names what is going on, empty when nothing is. ``problem`` is why no session could be opened.
+    ``pause`` is where and why a breakpoint stopped last (``number`` counts rows from 1, the opening included).
     ``hint`` counts the oracle hints given so far.
     """
 
@@ -140,6 +142,8 @@ class Scene(Value, frozen=True):
     branch: str = ""
     branches: int = 1
     store_problem: str = ""
+    breakpoints: tuple[Breakpoint, ...] = ()
+    pause: Pause | None = None
 
     @property
     def first_trouble(self) -> int | None:

@@ -22,9 +22,11 @@ from vakra_tui.state.scene import Scene
 if TYPE_CHECKING:
     from eval.judges import HumanRuling
     from eval.truths import Truth
+    from sessions.breakpoints import Breakpoint, Pause
     from sessions.dataflow import GroundTruthAnalysis
     from sessions.driver import Driver
     from sessions.events import StepEvent
+    from sessions.filters import StepView
     from sessions.timeline import Timeline
     from vakra_tui.state.build_scene import Analysed
     from vakra_tui.state.export import ExportKind
@@ -71,6 +73,9 @@ class DebugSession:
         self._restored = False
         self._turn = asyncio.Lock()
         self._opening = False
+        self._breakpoints: tuple[Breakpoint, ...] = ()
+        self._pause: Pause | None = None
+        self._showing: asyncio.Task[None] | None = None
         self._analysed: tuple[tuple[int, int, bool, bool, bool], Analysed] | None = None
 
     async def in_turn(self, verb: Callable[..., Awaitable[T]], *arguments: object) -> T:
@@ -163,6 +168,11 @@ class DebugSession:
             listeners=(self._step_event,),
             checks=standard_checks(self.instance),
         )
+        try:
+            self._breakpoints = await self.world.breakpoints()
+        except StoreError as error:
+            self._store_problem = str(error)
+        timeline.breakpoints = list(self._breakpoints)
         self._store_problem = self._store_problem or self.world.keeping.problem
         if stored is not None and stored.tree.branch(0).length:
             self._restored = True
@@ -183,6 +193,15 @@ class DebugSession:
     def _step_event(self, event: StepEvent) -> None:
         if event.moment == "unsaved":
             self._store_problem = event.detail
+        if event.moment == "observed" and self._working == RUNNING and self._showing is None:
+            self._showing = asyncio.create_task(self._show_running())
+
+    async def _show_running(self) -> None:
+        """A scene between two steps of a run that is awaited as a whole."""
+        try:
+            await self._show()
+        finally:
+            self._showing = None
 
     def _driver(self) -> Driver:
         from sessions.drivers import GroundTruthDriver, HumanDriver, RecordingDriver
@@ -204,6 +223,7 @@ class DebugSession:
         await self._show(force=True)
         try:
             self._truth = await self.world.truth(self.instance)
+            self._timeline.reference = self._truth.executed.trajectory.steps
             self._analysis = truth_of(self.instance, self._truth.executed)
         except (EnvironmentFailure, DataError) as error:
             self._truth_problem = str(error)
@@ -214,6 +234,7 @@ class DebugSession:
     async def step(self) -> None:
         """The next step by whoever is at the wheel."""
         timeline = self._ready()
+        self._pause = None
         if timeline.finished:
             return
         if self.wheel == "human":
@@ -225,9 +246,45 @@ class DebugSession:
         """All steps to the end, shown as they come."""
         await self.run_to(1_000_000)
 
+    async def resume(self, at: int, stopped: bool) -> None:
+        """To the next breakpoint after the first ``at`` steps, else to the end; the scene's ``pause`` says where.
+
+        ``stopped``: a breakpoint before the step ahead has stopped there already.
+        """
+        timeline = self._ready()
+        timeline.go_to(at)
+        self._working = RUNNING
+        try:
+            if self.wheel == "human":
+                self._pause = await timeline.seek(stopped=stopped)
+            else:
+                self._pause = await timeline.resume(stopped=stopped)
+        finally:
+            self._working = ""
+            timeline.go_to(timeline.branch.length)
+            await self._show(force=True)
+
+    async def set_breakpoints(self, breakpoints: tuple[Breakpoint, ...]) -> None:
+        """Set all breakpoints. Raises ``StoreError`` where they cannot be kept; they hold all the same."""
+        self._ready().breakpoints = list(breakpoints)
+        self._breakpoints = breakpoints
+        await self._show(force=True)
+        await self.world.keep_breakpoints(breakpoints)
+
+    async def completions(self) -> tuple[tuple[str, ...], tuple[StepView, ...]]:
+        """Names of tools, and the steps as filters see them: what completes a breakpoint."""
+        from sessions.filters.steps import views
+
+        timeline = self._ready()
+        tools = await timeline.tools()
+        called = {row.tool for row in self.scene.rows if row.call is not None} if self.scene is not None else set()
+        names = tuple(sorted({tool.name for tool in tools} | called))
+        return names, tuple(views(timeline.trajectory, tools, timeline.reference))
+
     async def run_to(self, steps: int) -> None:
         """Steps until ``steps`` of them were made, or to the end."""
         timeline = self._ready()
+        self._pause = None
         if self.wheel == "human" and not timeline.finished:
             raise DataError("You are at the wheel: w hands it to the recording or the ground truth, which can run.")
         self._working = RUNNING
@@ -369,6 +426,7 @@ class DebugSession:
         if wheel == "ground_truth" and self.instance.ground_truth is None:
             raise DataError("This instance has no ground truth to follow.")
         timeline = self._ready()
+        self._pause = None
         self.wheel = wheel
         timeline.hand_over(self._driver())
         if at < timeline.branch.length or timeline.finished:
@@ -383,6 +441,7 @@ class DebugSession:
     async def play(self, decision: Decision, at: int) -> None:
         """A person's decision becomes the step after the first ``at`` ones; in the past on a branch of its own."""
         timeline = self._ready()
+        self._pause = None
         self.wheel = "human"
         timeline.hand_over(self._driver())
         if at < timeline.branch.length or timeline.finished:
@@ -394,6 +453,7 @@ class DebugSession:
     async def edit(self, number: int, call: ToolCall) -> None:
         """Make step ``number`` (from 1, the opening counts) another call, on a branch of its own."""
         timeline = self._ready()
+        self._pause = None
         self.wheel = "human"
         timeline.hand_over(self._driver())
         await timeline.edit(number, call)
@@ -417,6 +477,7 @@ class DebugSession:
     async def look_at(self, branch: int) -> None:
         """Look at another branch."""
         timeline = self._ready()
+        self._pause = None
         timeline.go_to(timeline.tree.branch(branch).length, branch)
         await self._show(force=True)
 
@@ -505,6 +566,8 @@ class DebugSession:
             forks=forks_of(timeline),
             drifted=drifted(timeline),
             store_problem=self._store_problem,
+            breakpoints=self._breakpoints,
+            pause=self._pause,
         )
         return scene_of(self.subject, self._analyse(branch, length), frame)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from eval.environments import EnvironmentChain
     from eval.judge import Judge
     from eval.truths import GroundTruths, Truth
+    from sessions.breakpoints import Breakpoint
     from sessions.store import Store
     from sessions.submissions import Run
     from toolenv.dataset import Dataset, InstanceRef
@@ -85,6 +86,7 @@ class World:
         self.wants_hint = False
         self._runs: dict[str, Run] = {}
         self._flags: dict[str, str] = {}
+        self._breakpoints: tuple[Breakpoint, ...] | None = None
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
@@ -200,6 +202,17 @@ class World:
     async def read_flags(self) -> None:
         """Read which ground truths are flagged. Raises ``StoreError``."""
         self._flags = await self.keeping.flags(self.dataset_fingerprint)
+
+    async def breakpoints(self) -> tuple[Breakpoint, ...]:
+        """The person's breakpoints, the same for every instance. Raises ``StoreError``."""
+        if self._breakpoints is None:
+            self._breakpoints = await self.keeping.breakpoints()
+        return self._breakpoints
+
+    async def keep_breakpoints(self, breakpoints: tuple[Breakpoint, ...]) -> None:
+        """Set all breakpoints. Where the store refuses they hold until the end; raises ``StoreError`` then."""
+        self._breakpoints = breakpoints
+        await self.keeping.put_breakpoints(breakpoints)
 
     async def close(self) -> None:
         """Close the store and what the wiring made."""

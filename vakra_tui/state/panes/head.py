@@ -33,6 +33,8 @@ def header(scene: Scene) -> Line:
     note = header_note(scene)
     if note is not None:
         parts += [Span("   "), note]
+    if scene.pause is not None:
+        parts += [Span("   "), Span("\u25a0 paused", "warn")]
     if scene.flagged:
         parts += [Span("   "), Span("! ground truth flagged", "warn")]
     if scene.wheel != "recording":

@@ -61,7 +61,7 @@ def source(tab: Tab, row: StepRow | None, scene: Scene) -> LineSource:
     if row is None:
         return Lines([line(("No step yet.", "dim")), *_how_to_start(scene)])
     if tab == "call":
-        return Lines(call_lines(row, scene))
+        return Lines([*pause_lines(row, scene), *call_lines(row, scene)])
     if tab == "response":
         return _response(row)
     if tab == "table":
@@ -94,6 +94,15 @@ def _how_to_start(scene: Scene) -> list[Line]:
             ),
         ]
     return [BLANK, line(("s", "accent"), " runs the next step, ", ("c", "accent"), " runs to the end.")]
+
+
+def pause_lines(row: StepRow, scene: Scene) -> list[Line]:
+    """Why a breakpoint stopped at this step."""
+    pause = scene.pause
+    if pause is None or pause.number > len(scene.rows) or scene.rows[pause.number - 1] is not row:
+        return []
+    when = "before this step" if pause.before else "after this step"
+    return [line((f"\u25a0 paused {when}  ", "warn"), HANG, (pause.reason, "")), BLANK]
 
 
 def call_lines(row: StepRow, scene: Scene) -> list[Line]:

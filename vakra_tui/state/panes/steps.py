@@ -22,17 +22,18 @@ _ACTORS = {"agent": "A", "human": "H", "recording": "R", "ground_truth": "G", "s
 """One letter for who decided a step; the help screen spells them out."""
 
 
-def step_line(row: StepRow, width: int) -> Line:
+def step_line(row: StepRow, width: int, *, paused: bool = False) -> Line:
     """A row of the timeline: number, actor, glyph, tool, flags and outcome at the right edge."""
     glyph, word, role = _OUTCOMES[row.outcome]
     actor = _ACTORS.get(row.actor, "?")
     number = f"{row.number:>3}" if row.number else "  \u00b7"
+    number = f"\u25a0{number[1:]}" if paused else number
     name = name_of(row)
     tail = _tail(row, word, role, width - NUMBER_CELLS - min(len(name), NAME_CELLS))
     room = max(width - NUMBER_CELLS - sum(len(span.text) for span in tail), 4)
     quiet = row.outcome == "pending" or row.number == 0
     head: list[Span] = [
-        Span(f"{number} ", "dim"),
+        Span(f"{number} ", "warn" if paused else "dim"),
         Span(f"{actor} ", "dim"),
         Span(f"{'!' if row.policy else glyph} ", "fail" if row.policy else role),
         Span(cell(name, room), "dim" if quiet else "strong" if row.outcome == "answer" else ""),
@@ -99,6 +100,7 @@ class StepsSource:
 
     def __init__(self, scene: Scene) -> None:
         self._rows = scene.rows
+        self._paused = scene.pause.number - 1 if scene.pause is not None else None
         self._width = 30
 
     def layout(self, width: int) -> int:
@@ -106,7 +108,7 @@ class StepsSource:
         return len(self._rows)
 
     def line(self, index: int) -> Line:
-        return step_line(self._rows[index], self._width)
+        return step_line(self._rows[index], self._width, paused=index == self._paused)
 
     @property
     def cells(self) -> int:
