@@ -10,10 +10,11 @@ from pathlib import Path
 import msgspec
 from sqlalchemy import Connection, delete, select
 
-from sessions.store import codec, schema, spill, writing
+from sessions.store import bulk, codec, schema, spill, writing
 from sessions.store.base import BaseStore
 from sessions.store.errors import StoreUnwritable
-from sessions.store.records import ExecutedRecord
+from sessions.store.prepare import prepared
+from sessions.store.records import ExecutedRecord, PreparedSession
 from sessions.trajectory import Step
 from toolenv import decoding
 from toolenv.errors import StoreError
@@ -42,7 +43,11 @@ class BatchStore(BaseStore):
             after = rows[-1].item
 
     def put_results(
-        self, scope: str, rows: Sequence[tuple[str, bytes]], *, executed: Sequence[ExecutedRecord] = ()
+        self,
+        scope: str,
+        rows: Sequence[tuple[str, bytes]],
+        *,
+        executed: Sequence[ExecutedRecord | PreparedSession] = (),
     ) -> None:
         """Results and the trajectories behind them, in one transaction; the same item replaces.
 
@@ -51,10 +56,11 @@ class BatchStore(BaseStore):
         scope = codec.clean(scope)
         clean = [(codec.clean(item), codec.redacted_bytes(body)) for item, body in rows]
 
+        sessions = [prepared(one) if isinstance(one, ExecutedRecord) else one for one in executed]
+
         def put(connection: Connection) -> None:
             writing.put_results(connection, scope, clean)
-            for record in executed:
-                writing.put_executed(connection, record)
+            bulk.put_prepared(connection, sessions)
 
         def refused() -> list[Json]:
             return [

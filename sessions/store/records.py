@@ -178,3 +178,27 @@ class ExecutedRecord(Value, frozen=True):
     run_fingerprint: str = ""
     environment: str = ""
     requests: tuple[RequestRecord, ...] = ()
+    dataset_path: str = ""
+
+
+class PreparedStep(Value, frozen=True):
+    """A step as the row that it becomes, and its words for the search."""
+
+    actor: str
+    kind: str
+    tool: str
+    failed: bool
+    body: bytes | None
+    body_hash: str | None
+    text_hash: str | None
+    words: str
+
+
+class PreparedSession(Value, frozen=True):
+    """An executed side as the rows that it becomes; ``payloads`` are (hash, size, compressed content)."""
+
+    identity: str
+    row: dict[str, str | int]
+    payloads: tuple[tuple[str, int, bytes], ...]
+    steps: tuple[PreparedStep, ...]
+    requests: tuple[RequestRecord, ...] = ()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +12,8 @@ from sqlalchemy import Connection, Table, delete, func, insert, select, text, un
 from sessions.branches import Branch, Cursor
 from sessions.store import codec, schema
 from sessions.store.conflicts import BranchConflict
-from sessions.store.records import ExecutedRecord, NewSession, RequestRecord, SessionRef
+from sessions.store.prepare import kind_of, session_row
+from sessions.store.records import NewSession, RequestRecord, SessionRef
 from sessions.trajectory import CallTool, Step
 from toolenv.errors import StoreError
 
@@ -21,9 +21,6 @@ KEY_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 KEY_LENGTH = 10
 HASHES_AT_ONCE = 500
 """Hashes in one statement; SQLite bounds how many values it takes."""
-
-SHOWN_QUERY = 300
-"""Characters of an instance's query that the list of sessions carries."""
 
 
 def put(
@@ -61,24 +58,17 @@ def put_payload(connection: Connection, data: bytes) -> str:
     return payload.hash
 
 
-def create_session(connection: Connection, new: NewSession, identity: str | None = None) -> SessionRef:
+def new_key() -> str:
+    """A key for a session that nobody has yet."""
+    return "".join(secrets.choice(KEY_ALPHABET) for _ in range(KEY_LENGTH))
+
+
+def create_session(connection: Connection, new: NewSession) -> SessionRef:
     now = time.time()
-    key = "".join(secrets.choice(KEY_ALPHABET) for _ in range(KEY_LENGTH))
+    key = new_key()
     row = {
+        **session_row(new, put_payload(connection, codec.encoded(new.instance))),
         "key": key,
-        "kind": new.kind,
-        "identity": identity,
-        "title": codec.clean(new.title),
-        "dataset": codec.clean(new.dataset),
-        "dataset_path": codec.clean(new.dataset_path),
-        "capability": new.instance.capability,
-        "domain": codec.clean(new.instance.domain),
-        "uuid": codec.clean(new.instance.uuid),
-        "query": codec.clean(new.instance.query[:SHOWN_QUERY]) if new.instance.turns else "",
-        "run": codec.clean(new.run),
-        "run_fingerprint": codec.clean(new.run_fingerprint),
-        "environment": codec.clean(new.environment),
-        "instance_hash": put_payload(connection, codec.encoded(new.instance)),
         "created_at": now,
         "updated_at": now,
         "steps": 0,
@@ -192,11 +182,6 @@ def _known_steps(
     }
 
 
-def kind_of(step: Step) -> str:
-    """The decision's tag: ``call``, ``answer``, ``give_up`` or ``message``."""
-    return str(step.decision.__struct_config__.tag)
-
-
 def index_words(connection: Connection, kind: str, words: Sequence[tuple[int, str]]) -> None:
     """Put the words of steps into the full-text index."""
     if connection.dialect.name == "sqlite":
@@ -275,36 +260,6 @@ def _forget_words(connection: Connection, session_id: int) -> None:
     statement = text("INSERT INTO step_words (step_words, rowid, kind, words) VALUES ('delete', :step, :kind, :words)")
     for stored in stored_steps(connection, session_id):
         connection.execute(statement, {"step": stored.id, "kind": kind, "words": codec.searchable(stored.step)})
-
-
-def put_executed(connection: Connection, record: ExecutedRecord) -> SessionRef:
-    """An executed side as a batch session; one that was executed before is replaced."""
-    parts = (
-        record.dataset,
-        record.run_fingerprint or record.run,
-        record.instance.uuid,
-        record.side,
-        record.environment,
-    )
-    identity = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
-    old = connection.execute(select(schema.SESSION.c.id).where(schema.SESSION.c.identity == identity)).scalar()
-    if old is not None:
-        delete_session(connection, old)
-    new = NewSession(
-        instance=record.instance,
-        kind="batch",
-        title=record.side.replace("_", " "),
-        dataset=record.dataset,
-        run=record.run,
-        run_fingerprint=record.run_fingerprint,
-        environment=record.environment,
-    )
-    session = create_session(connection, new, identity)
-    put_branch(connection, session.id, Branch(number=0, name="main"))
-    append_steps(connection, session.id, 0, 0, record.trajectory.steps)
-    for request in record.requests:
-        put_request(connection, session.id, request)
-    return session
 
 
 def put_request(connection: Connection, session_id: int, request: RequestRecord) -> None:
