@@ -7,6 +7,7 @@ tables into docs/measurements/build.md, between its markers; ``--sample`` writes
 database, for reading. The seed is 0 and nothing but the times and the memory depends on the machine.
 """
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 import argparse

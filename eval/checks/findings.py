@@ -37,7 +37,8 @@ ERROR_KINDS: tuple[Kind, ...] = (
     "same question twice",
     "order decides the answer",
 )
-"""Kinds that make a dataset unfit as it is; the others are for its maintainers to know (an oracle that the offline rules
+"""Kinds that make a dataset unfit as it is; the others are for its maintainers to know (an oracle that the offline
+rules
 cannot decide needs a judge that reads)."""
 
 

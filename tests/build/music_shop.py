@@ -1,5 +1,6 @@
 """A music shop's database, made row by row: artists, albums, tracks, customers, employees and invoices."""
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 import json

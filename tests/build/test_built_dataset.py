@@ -1,5 +1,6 @@
 """A dataset built from a database that the builder has never seen."""
 
+# ruff: noqa: ASYNC240
 from __future__ import annotations
 
 import hashlib
@@ -149,7 +150,7 @@ async def test_the_source_is_untouched_and_nothing_else_is_written(music: BuildF
         folder.chmod(0o755)
     assert {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.iterdir()} == before
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "source"]
-    assert not [p for p in (tmp_path / "out").rglob(".*")]
+    assert not list((tmp_path / "out").rglob(".*"))
 
 
 @pytest.mark.parametrize(

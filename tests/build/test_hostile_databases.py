@@ -1,5 +1,6 @@
 """Databases that nobody would like to meet: odd names, no keys, views, generated columns, empty tables, journals."""
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 import json
@@ -132,7 +133,7 @@ async def test_odd_names_and_statements_build_or_are_reported(tmp_path: Path) ->
 async def test_a_database_without_anything(tmp_path: Path) -> None:
     path = tmp_path / "nothing.sqlite"
     sqlite3.connect(path).close()
-    with pytest.raises(DataError, match="can become an instance: .*reads no table"):
+    with pytest.raises(DataError, match=r"can become an instance: .*reads no table"):
         await built_from(tmp_path, path, [("What is one?", "SELECT 1"), ("What is x?", "SELECT x FROM y")])
     assert not (tmp_path / "out").exists()
 

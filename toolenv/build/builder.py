@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -109,7 +108,7 @@ def _workplace(out: Path) -> Iterator[Path]:
     try:
         yield work
         for item in sorted(work.iterdir()):
-            os.replace(item, out / item.name)
+            item.replace(out / item.name)
         done = True
     finally:
         shutil.rmtree(work, ignore_errors=True)

@@ -1,7 +1,9 @@
 """The query connectivity graph and the walk through it: multi-hop questions whose hops need each other.
 
-An edge leads from a hop to another where the entity that the first gives is what the second takes. A walk is depth first;
-it is kept when every hop gives one row, every entity on the way names one thing, and neither an entity on the way nor the
+An edge leads from a hop to another where the entity that the first gives is what the second takes. A walk is depth
+first;
+it is kept when every hop gives one row, every entity on the way names one thing, and neither an entity on the way
+nor the
 answer stands in the merged question.
 """
 
@@ -260,7 +262,9 @@ def _text(value: tuple[Json, ...]) -> str:
 
 
 def quotas(count: int, weights: Sequence[float]) -> dict[int, int]:
-    """How many chains of each length make ``count``, by the largest remainder. Raises ``NotBuildable`` for bad weights."""
+    """How many chains of each length make ``count``, by the largest remainder. Raises ``NotBuildable`` for bad
+    weights.
+    """
     total = sum(weights)
     if not 0 < len(weights) <= MOST_HOPS or total <= 0 or any(w < 0 for w in weights):
         raise NotBuildable(f"hop weights are one to {MOST_HOPS} numbers that are not negative, not all zero")

@@ -47,7 +47,8 @@ def create_database(path: Path, script: str, tables: Mapping[str, Iterable[tuple
 def copy_database(source: Path, target: Path) -> None:
     """Copy a database file to where a dataset holds it, in one file. The source is only ever read as bytes.
 
-    What lies beside the source (``-wal``, ``-journal``) is copied too and merged into the copy. Raises ``DataError`` when
+    What lies beside the source (``-wal``, ``-journal``) is copied too and merged into the copy. Raises ``DataError``
+    when
     the source is not there or is no SQLite database.
     """
     try:

@@ -1,4 +1,6 @@
-"""One domain's part of the writing: endpoints, chains and documents from its source, then its instances by execution."""
+"""One domain's part of the writing: endpoints, chains and documents from its source, then its instances by
+execution.
+"""
 
 from __future__ import annotations
 

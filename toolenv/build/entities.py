@@ -176,7 +176,8 @@ class Entities:
     def _distinct(self, entity: Entity) -> list[Json]:
         column = quoted(entity[0].column)
         rows = self._connection.execute(
-            f"SELECT DISTINCT {column} FROM {quoted(entity[0].table)} WHERE {column} IS NOT NULL LIMIT {_MOST_CODES + 1}"
+            f"SELECT DISTINCT {column} FROM {quoted(entity[0].table)} WHERE {column} IS NOT NULL "
+            f"LIMIT {_MOST_CODES + 1}"
         )
         return [row[0] for row in rows]
 

@@ -81,7 +81,8 @@ class DomainInput(Value, frozen=True):
 class Generated(Value, frozen=True):
     """The source of a domain, with what was counted on the way.
 
-    ``accepted`` are the questions that became endpoints, ``edges`` the pairs of hop templates that can follow each other.
+    ``accepted`` are the questions that became endpoints, ``edges`` the pairs of hop templates that can follow each
+    other.
     """
 
     source: DomainSource
@@ -275,7 +276,9 @@ class Generator:
 
 
 def _refuse_told(question: Question, rows: Rows) -> None:
-    """Raise ``NotBuildable`` when a question tells its own answer, unless it offers it as one of several to choose from."""
+    """Raise ``NotBuildable`` when a question tells its own answer, unless it offers it as one of several to choose
+    from.
+    """
     if len(rows) == 1 and not offers_choice(question.question):
         value = next((cell for cell in rows[0] if told(cell, question.question)), None)
         if value is not None:

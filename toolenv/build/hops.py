@@ -16,9 +16,12 @@ from toolenv.model import Json, Value
 class HopTemplate(Value, frozen=True):
     """One question with at most one slot, ``{0}``.
 
-    ``slot`` are the parameters that the slot fills and ``takes`` the entity that they hold; both are empty for a question
-    without a slot. ``gives`` is the entity of the answer, None where the answer names nothing. ``asked`` is the question
-    with a plain value in its slot, ``merged`` with a phrase; ``phrase_asked`` and ``phrase_merged`` the same for the phrase
+    ``slot`` are the parameters that the slot fills and ``takes`` the entity that they hold; both are empty for a
+    question
+    without a slot. ``gives`` is the entity of the answer, None where the answer names nothing. ``asked`` is the
+    question
+    with a plain value in its slot, ``merged`` with a phrase; ``phrase_asked`` and ``phrase_merged`` the same for the
+    phrase
     that stands for the answer, None where there is none. ``noun`` is what the answer is called.
     """
 

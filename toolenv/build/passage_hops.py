@@ -1,7 +1,8 @@
 """Hops that only a document answers: questions made from sentences that begin with a thing that the database names.
 
 ``Dark Horse Comics was founded in 1986 by Mike Richardson.`` gives ``In which year was Dark Horse Comics founded?``,
-``By whom was Dark Horse Comics founded in 1986?`` and, with the thing as the answer, ``Which publisher was founded in 1986
+``By whom was Dark Horse Comics founded in 1986?`` and, with the thing as the answer, ``Which publisher was founded
+in 1986
 by Mike Richardson?``. Questions that an author states with a passage are taken as they are.
 """
 
@@ -26,8 +27,38 @@ _YEAR = re.compile(r"\bin (?:[A-Z][a-z]+ )?(?P<year>1[5-9]\d\d|20\d\d)\b")
 _BY = re.compile(r"\bby (?P<who>(?:[A-Z][\w.'’-]*)(?: (?:[A-Z][\w.'’-]*|de|van|von|der))*)")
 _PLACE = re.compile(r"\bin (?P<where>[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*)*(?:, [A-Z][\w.'’-]*)?)(?=[,.;]|$| [a-z])")
 _PRONOUN = re.compile(r"\b(?:it|he|she|they|its|his|her|their|this|that one)\b", re.IGNORECASE)
-_MONTHS = frozenset("january february march april may june july august september october november december".split(" "))
-_SETTLED = frozenset("founded born located built established based held opened set made created developed".split(" "))
+_MONTHS = frozenset(
+    [
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+    ]
+)
+_SETTLED = frozenset(
+    [
+        "founded",
+        "born",
+        "located",
+        "built",
+        "established",
+        "based",
+        "held",
+        "opened",
+        "set",
+        "made",
+        "created",
+        "developed",
+    ]
+)
 _SHORTEST_REST, _LONGEST_REST = 4, 22
 _MOST_NAMES = 5000
 
@@ -40,7 +71,8 @@ def split_sentences(text: str) -> list[str]:
 class PassageHop(Value, frozen=True):
     """One question that one passage answers.
 
-    ``about`` is the entity and value of the thing that stands in the slot of ``merged``, None where nothing does. ``gives``
+    ``about`` is the entity and value of the thing that stands in the slot of ``merged``, None where nothing does.
+    ``gives``
     is the entity of the answer where the database knows it; ``phrase`` stands for it, ``phrase_merged`` with the slot.
     """
 

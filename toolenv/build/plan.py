@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from toolenv.build.database_schema import DatabaseSchema
 from toolenv.build.source import NotBuildable
-from toolenv.model import Json, Value
+from toolenv.model import Value
 
 Condition = Literal[
     "equal_to", "not_equal_to", "greater_than", "less_than", "greater_than_equal_to", "less_than_equal_to", "like"
@@ -24,7 +24,8 @@ class ColumnRef(Value, frozen=True):
 
 class Filter(Value, frozen=True):
     """Rows whose column meets a condition; with ``date_part`` (``%Y``, ``%m``, ``%d``) that part of a date does, with
-    ``substring`` the characters from one position up to another. ``value`` is a JSON value or an ``Aggregate`` of all rows.
+    ``substring`` the characters from one position up to another. ``value`` is a JSON value or an ``Aggregate`` of
+    all rows.
     """
 
     column: ColumnRef
@@ -151,7 +152,9 @@ class _Reader:
         )
 
     def _is_one_aggregate(self, select: Any) -> bool:
-        """Whether a sub-select is one aggregate of a column of one table that the SELECT reads, compared with a column."""
+        """Whether a sub-select is one aggregate of a column of one table that the SELECT reads, compared with a
+        column.
+        """
         exp = self._exp
         parent = select.parent.parent if isinstance(select.parent, exp.Subquery) else None
         compared = isinstance(parent, exp.EQ | exp.NEQ | exp.GT | exp.GTE | exp.LT | exp.LTE)

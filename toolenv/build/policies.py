@@ -1,6 +1,7 @@
 """Policies of every kind: their wordings, and what each does to an instance whose path needs certain sources.
 
-Kinds and forms of the texts are those of the policies contract; the topic names are the published ones, or a domain's own.
+Kinds and forms of the texts are those of the policies contract; the topic names are the published ones, or a
+domain's own.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ _OPENINGS = (
 _SCOPED: dict[PolicyName, str] = {
     "only_rag": "make sure you try answering it by only using document retrievers. Do not use other types of tools.",
     "only_api": "make sure you do not use document retrievers to try answering it. Use other types of tools.",
-    "first_rag": "first try to answer it using document retrievers. Use other types of tools only if that does not help.",
+    "first_rag": "first try to answer it using document retrievers. "
+    "Use other types of tools only if that does not help.",
     "first_api": "first try to answer it without invoking document retrievers.",
 }
 _GLOBAL: dict[PolicyName, str] = {

@@ -42,7 +42,8 @@ def read_questions(path: Path) -> list[Question]:
 def read_documents(path: Path) -> tuple[list[Passage], list[StatedFact]]:
     """The passages of a JSON array (or JSON lines) of ``{"doc_id", "text"}``, and the facts stated with them.
 
-    A passage may bring ``"questions": [{"question", "answer"}]`` that it answers. Raises ``DataError`` that names the file
+    A passage may bring ``"questions": [{"question", "answer"}]`` that it answers. Raises ``DataError`` that names
+    the file
     and the record.
     """
     passages: list[Passage] = []

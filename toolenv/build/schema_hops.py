@@ -150,7 +150,8 @@ class SchemaHops:
             source = SourceColumn(table=table.name, column=column.name)
             if table.name not in self._entities.names:
                 yield from reading.made(
-                    f"SELECT t.{quoted(column.name)} FROM {quoted(table.name)} AS t WHERE t.{quoted(reference.column)} = 'x'",
+                    f"SELECT t.{quoted(column.name)} FROM {quoted(table.name)} AS t "
+                    f"WHERE t.{quoted(reference.column)} = 'x'",
                     takes=(SourceColumn(table=table.name, column=reference.column),),
                     gives=(source,) if column.type == "string" else None,
                     asked=f"What is the {words} of the {noun} {{0}}?",
@@ -174,7 +175,8 @@ class SchemaHops:
                         which = f"the most common {wanted} among the {plural(noun)} whose {words} is {{0}}"
                         yield from reading.made(
                             f"SELECT u.{quoted(second.name)} FROM {quoted(table.name)} AS t INNER JOIN "
-                            f"{quoted(other.table.name)} AS u ON t.{quoted(reference.column)} = u.{quoted(other.column)} "
+                            f"{quoted(other.table.name)} AS u "
+                            f"ON t.{quoted(reference.column)} = u.{quoted(other.column)} "
                             f"WHERE t.{quoted(column.name)} = 'x' GROUP BY u.{quoted(second.name)} "
                             f"ORDER BY COUNT(*) DESC LIMIT 1",
                             takes=(source,),

@@ -15,7 +15,8 @@ from toolenv.build.words import Vocabulary, plural, singular
 from toolenv.model import Value
 
 _NOT_MEASURED = re.compile(
-    r"(?:^|[ _])(?:id|key|zip|zip ?code|postal ?code|phone|code|number|no|lat|lng|lon|latitude|longitude|year|month|day|card)"
+    r"(?:^|[ _])(?:id|key|zip|zip ?code|postal ?code|phone|code|number|no"
+    r"|lat|lng|lon|latitude|longitude|year|month|day|card)"
     r"\d*(?:$|[ _])",
     re.IGNORECASE,
 )

@@ -37,7 +37,8 @@ class Template(Value, frozen=True):
     """A SELECT without its literals, and the arguments with which it is the SELECT that it was made from.
 
     ``order`` says in words what a LIMIT keeps (``highest_length_km``); templates with equal ``key`` are one endpoint.
-    ``bounds`` holds for every parameter the column that it is compared with, ``outputs`` the column behind every part of
+    ``bounds`` holds for every parameter the column that it is compared with, ``outputs`` the column behind every
+    part of
     the projection, None where it is computed.
     """
 

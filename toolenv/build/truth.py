@@ -30,7 +30,9 @@ class Executed(Value, frozen=True):
 
 
 def gold_rows(connection: sqlite3.Connection, sql: str, most: int = MOST_ROWS) -> Rows:
-    """The rows of a gold SQL. Raises ``NotBuildable`` when it fails, answers nothing, or has more rows than ``most``."""
+    """The rows of a gold SQL. Raises ``NotBuildable`` when it fails, answers nothing, or has more rows than
+    ``most``.
+    """
     try:
         rows = connection.execute(sql).fetchmany(most + 1)
     except sqlite3.OperationalError as error:

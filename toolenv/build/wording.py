@@ -8,7 +8,23 @@ from collections.abc import Sequence
 from toolenv.dashboards.definition import EndpointParameter
 
 _GENERIC_NAMES = frozenset(
-    "id name code type title date value kind number first last firstname lastname first_name last_name".split(" ")
+    [
+        "id",
+        "name",
+        "code",
+        "type",
+        "title",
+        "date",
+        "value",
+        "kind",
+        "number",
+        "first",
+        "last",
+        "firstname",
+        "lastname",
+        "first_name",
+        "last_name",
+    ]
 )
 DATE_PARTS = {"%Y": "year", "%m": "month", "%d": "day"}
 _BOUNDS = {"min_": "Lower bound for ", "max_": "Upper bound for ", "not_": "Anything but this "}

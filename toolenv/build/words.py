@@ -34,7 +34,8 @@ _DANGLING = re.compile(r" (?:from|in|of|at|to|for|with|on|by)$", re.IGNORECASE)
 _NAME_INSIDE = re.compile(r"^the (?P<noun>[a-z]+(?: [a-z]+)?)(?:'s)? name (?P<link>of|for|with) ", re.IGNORECASE)
 _OWNED = re.compile(r"(?P<slot>\{\d\})(?:'s|') (?P<owned>[a-z-]+(?: [a-z-]+){0,2})(?=[?.]*$)", re.IGNORECASE)
 _TWO_QUESTIONS = re.compile(
-    r"\b(?:and|also|then),? (?:please )?(?:state|is|are|do|does|how|what|tell|indicate|list|give|which|who|whether|if)\b",
+    r"\b(?:and|also|then),? (?:please )?(?:state|is|are|do|does|how|what|tell|indicate|list"
+    r"|give|which|who|whether|if)\b",
     re.I,
 )
 _SECOND_SENTENCE = re.compile(r"[.?!]\s+\S")
@@ -129,7 +130,8 @@ class Vocabulary:
 def noun_phrase(text: str) -> str | None:
     """A question with slots (``{0}``) as the phrase for its answer; None where it is not of a form that is sure.
 
-    ``What is the race of {0}?`` gives ``the race of {0}``, ``Which hero has the most powers?`` gives ``the hero that has
+    ``What is the race of {0}?`` gives ``the race of {0}``, ``Which hero has the most powers?`` gives ``the hero that
+    has
     the most powers``.
     """
     if _SECOND_SENTENCE.search(text):
@@ -286,7 +288,8 @@ def find_slot(text: str, value: str, nouns: Sequence[str]) -> Slot | None:
         start, end = start - 1, end + 1
     called = "|".join(re.escape(n).replace("\\ ", "[ -]") for n in sorted(nouns, key=len, reverse=True) if n) or "(?!)"
     before = re.search(
-        rf"(?:\b(?:the|a|an|this) )?(?:\b(?:{called})\b(?:'s)?(?: (?:id|name|no\.?))?(?: (?:of|named|called|with the name|is))? )$",
+        rf"(?:\b(?:the|a|an|this) )?(?:\b(?:{called})\b(?:'s)?(?: (?:id|name|no\.?))?"
+        r"(?: (?:of|named|called|with the name|is))? )$",
         text[:start],
         re.IGNORECASE,
     )

@@ -32,7 +32,8 @@ async def build_dataset(
 ) -> BuildReport:
     """Write the dataset of all sources into the empty or absent directory ``out``.
 
-    With ``strict``, raises ``NotBuildable`` that names domain and task when a gold SQL, a chain or a passage does not hold
+    With ``strict``, raises ``NotBuildable`` that names domain and task when a gold SQL, a chain or a passage does
+    not hold
     what it must; otherwise such a task is left out and reported.
     """
     from toolenv.dataset import Dataset
