@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from toolenv.model import Instance, Json, ToolSpec
 from toolenv.policy import source_of
@@ -22,11 +22,21 @@ CONTEXT_WEIGHT = 0.35
 """What a word of an earlier turn counts beside one of the question."""
 
 HINT_WEIGHT = 0.5
+GRAM = 4
+GRAM_WEIGHT = 0.25
+"""Pieces of words of so many letters count this much beside whole words: superpower, non-sweetened, bankrupt."""
+
+NEIGHBOURS = 6
+NEIGHBOUR_WEIGHT = 0.2
+"""The words of the best few tools are looked for too, a little: what a later hop needs often shares them."""
+
 RANK_CONSTANT = 60
 """Of reciprocal rank fusion; the value of the paper that introduced it."""
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", re.ASCII)
 _OTHER_WORD = re.compile(r"[^\W\d_]+")
+_DATE = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
+_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+")
 _STOP_TEXT = """
 a an the of in on at to for and or is are was were be been do does did has have had what which who whom whose how when
 where why by with from as that this these those it its their his her there than then them they we you i me my your
@@ -92,6 +102,11 @@ def _stem(word: str) -> str:
 _STEMMED_HINTS = {_stem(word): tuple(_stem(hint) for hint in hints) for word, hints in _HINTS.items()}
 
 
+def pieces(text_words: Sequence[str]) -> list[str]:
+    """The pieces of words that are longer than a piece."""
+    return [word[at : at + GRAM] for word in text_words if len(word) > GRAM for at in range(len(word) - GRAM + 1)]
+
+
 def question_words(instance: Instance) -> dict[str, float]:
     """What is looked for: the words of the question, of earlier turns, and words that go with them, by weight."""
     wanted: dict[str, float] = {}
@@ -105,6 +120,11 @@ def question_words(instance: Instance) -> dict[str, float]:
             add(word, weight)
             for hint in _STEMMED_HINTS.get(word, ()):
                 add(hint, weight * HINT_WEIGHT)
+        if _DATE.search(turn.query):
+            add("date", weight * HINT_WEIGHT)
+            add(_stem("year"), weight * HINT_WEIGHT)
+        if _NAME.search(turn.query):
+            add(_stem("name"), weight * HINT_WEIGHT)
     return wanted
 
 
@@ -141,22 +161,45 @@ def ranked(instance: Instance, tools: Sequence[ToolSpec], vectors: Sequence[floa
 
 
 def lexical_scores(instance: Instance, tools: Sequence[ToolSpec]) -> list[float]:
-    """BM25 of every tool for the instance's question."""
+    """BM25 of every tool for the instance's question, over words and over pieces of words."""
+    wanted = question_words(instance)
     texts = [_tool_words(tool) for tool in tools]
-    counts = [Counter(text) for text in texts]
-    mean = sum(len(text) for text in texts) / max(1, len(texts)) or 1.0
-    having = Counter(word for count in counts for word in count)
-    scores = [0.0] * len(tools)
-    for word, weight in question_words(instance).items():
-        if word not in having:
-            continue
-        rare = math.log(1 + (len(tools) - having[word] + 0.5) / (having[word] + 0.5))
-        for position, count in enumerate(counts):
-            times = count.get(word, 0)
-            if times:
-                length = K1 * (1 - B + B * len(texts[position]) / mean)
-                scores[position] += weight * rare * times * (K1 + 1) / (times + length)
+    fits = _Fits(texts)
+    scores = fits.scores(wanted)
+    parts: dict[str, float] = {}
+    for word, weight in wanted.items():
+        for piece in pieces([word]):
+            parts[piece] = max(parts.get(piece, 0.0), weight)
+    for position, score in enumerate(_Fits([pieces(text) for text in texts]).scores(parts)):
+        scores[position] += GRAM_WEIGHT * score
+    best = sorted(range(len(tools)), key=lambda position: (-scores[position], position))[:NEIGHBOURS]
+    near = {word: 1.0 for position in best for word in texts[position] if word not in wanted}
+    for position, score in enumerate(fits.scores(near)):
+        scores[position] += NEIGHBOUR_WEIGHT * score
     return scores
+
+
+class _Fits:
+    """BM25 over texts given as words."""
+
+    def __init__(self, texts: Sequence[Sequence[str]]) -> None:
+        self._lengths = [len(text) for text in texts]
+        self._mean = sum(self._lengths) / max(1, len(texts)) or 1.0
+        self._having: dict[str, list[tuple[int, int]]] = {}
+        for position, text in enumerate(texts):
+            for word, times in Counter(text).items():
+                self._having.setdefault(word, []).append((position, times))
+
+    def scores(self, wanted: Mapping[str, float]) -> list[float]:
+        """One score a text for words that count by their weight."""
+        scores = [0.0] * len(self._lengths)
+        for word, weight in wanted.items():
+            having = self._having.get(word, ())
+            rare = math.log(1 + (len(self._lengths) - len(having) + 0.5) / (len(having) + 0.5))
+            for position, times in having:
+                length = K1 * (1 - B + B * self._lengths[position] / self._mean)
+                scores[position] += weight * rare * times * (K1 + 1) / (times + length)
+        return scores
 
 
 def tool_text(tool: ToolSpec) -> str:
