@@ -17,11 +17,10 @@ from toolenv.errors import DataError
 from vakra_tui.options import Options
 
 if TYPE_CHECKING:
-    from eval.engine import Scorer
     from eval.environments import EnvironmentChain
     from eval.judge import Judge
     from eval.judges import HumanRuling, JudgeSettings, RulingCache
-    from eval.model import Gate
+    from eval.model import Gate, Verdict
     from eval.profile import Item, Profile
     from eval.report import ReportInfo
     from sessions.agent import Agent
@@ -160,6 +159,11 @@ class Wiring:
 
         return Recorder(environment, Path(self.options.record))
 
+    @property
+    def agent_name(self) -> str | None:
+        """The agent that ``--agent`` names, as it was typed."""
+        return self.options.agent
+
     @cached_property
     def agent(self) -> Agent:
         """The agent that ``--agent`` names. Raises ``DataError`` for one that is unknown or cannot be used."""
@@ -236,6 +240,12 @@ class Wiring:
             (uuid, msgspec.convert(gate, Gate)): msgspec.convert(ruling, HumanRuling)
             for (uuid, gate), ruling in kept.items()
         }
+
+    def kept_verdicts(self, index: int) -> Iterator[tuple[Item, Verdict]]:
+        """What a batch with the same settings left in the store about a run. Raises ``StoreError``."""
+        from vakra_tui.kept import kept_verdicts
+
+        return kept_verdicts(self, index)
 
     @cached_property
     def profile(self) -> Profile:
@@ -387,61 +397,3 @@ def file_digest(path: Path) -> str:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     except OSError as error:
         raise DataError(f"cannot read {path}: {error.strerror}") from error
-
-
-Rulings = dict[str, dict[tuple[str, "Gate"], "HumanRuling"]]
-"""A person's rulings by run name."""
-
-
-def scorer(wiring: Wiring, rulings: Rulings) -> tuple[Scorer, list[list[Item]]]:
-    """A scorer in this process, and the items of every run."""
-    from eval.engine import LocalScorer
-    from eval.judges import HumanRulings
-    from eval.profile import ScoringContext
-    from eval.truths import GroundTruths
-
-    truths = GroundTruths()
-
-    def judge_of(run: Run, name: str) -> Judge:
-        # Two runs of one folder name are told apart by the names of their reports, cases carry the folder's.
-        known = {(run.name, uuid, gate): ruling for (uuid, gate), ruling in rulings.get(name, {}).items()}
-        return HumanRulings(wiring.judge, known) if known else wiring.judge
-
-    contexts = [
-        ScoringContext(
-            dataset=wiring.dataset,
-            run=run,
-            environments=wiring.environments,
-            judge=judge_of(run, name),
-            truths=truths,
-        )
-        for run, name in zip(wiring.runs, wiring.run_names, strict=True)
-    ]
-    return LocalScorer(wiring.profile, contexts), [wiring.items(run) for run in wiring.runs]
-
-
-def worker_payload(options: Options, rulings: Rulings, workers: int) -> bytes:
-    """What a worker process needs to build the same; limits of the judge are divided among the workers."""
-    import msgspec
-
-    share = msgspec.structs.replace(
-        options,
-        judge_concurrency=max(1, (options.judge_concurrency or JUDGE_CONCURRENCY) // workers),
-        max_tokens=None if options.max_tokens is None else max(1, options.max_tokens // workers),
-        max_cost=None if options.max_cost is None else options.max_cost / workers,
-    )
-    listed = [[run, uuid, gate, ruling] for run, kept in rulings.items() for (uuid, gate), ruling in kept.items()]
-    return msgspec.json.encode([share, listed])
-
-
-def worker_scorer(payload: bytes, cache: RulingCache) -> tuple[Scorer, list[list[Item]]]:
-    """The scorer of a worker process, from ``worker_payload``."""
-    import msgspec
-
-    from eval.judges import HumanRuling
-
-    options, listed = msgspec.json.decode(payload, type=tuple[Options, list[tuple[str, str, Any, HumanRuling]]])
-    rulings: Rulings = {}
-    for run, uuid, gate, ruling in listed:
-        rulings.setdefault(run, {})[uuid, gate] = ruling
-    return scorer(Wiring(options, cache, batch=True), rulings)

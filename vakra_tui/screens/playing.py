@@ -134,6 +134,8 @@ class PlayingVerbs(DebugBase):
             choices.insert(0, ("recording", f"the prediction of {self.scene.run} goes on"))
         if self.scene.instance.ground_truth is not None:
             choices.append(("ground truth", "the reference path goes on"))
+        if self.session.agent_name is not None:
+            choices.append(("agent", f"{self.session.agent_name} decides"))
         now = self.scene.wheel.replace("_", " ")
         picked = await self.app.push_screen_wait(ChoiceScreen("Who is at the wheel?", choices, chosen=now))
         if picked is None:

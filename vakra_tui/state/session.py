@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-Wheel = Literal["recording", "human", "ground_truth"]
+Wheel = Literal["recording", "human", "ground_truth", "agent"]
 
 RUNNING = "running"
 
@@ -207,6 +207,8 @@ class DebugSession:
         from sessions.drivers import GroundTruthDriver, HumanDriver, RecordingDriver
 
         assert self.subject is not None
+        if self.wheel == "agent":
+            return self.world.agent.driver(self.instance)
         if self.wheel == "ground_truth" and self.instance.ground_truth is not None:
             return GroundTruthDriver(self.instance)
         if self.wheel == "recording" and self.subject.prediction is not None:
@@ -418,6 +420,11 @@ class DebugSession:
         self.hints = 0
         await self._show(force=True)
 
+    @property
+    def agent_name(self) -> str | None:
+        """The agent that the command line names, or None."""
+        return self.world.agent_name
+
     async def take_wheel(self, wheel: Wheel, at: int) -> None:
         """Hand the wheel over at a place; what was done so far stays, in the past a branch is opened there."""
         assert self.subject is not None
@@ -425,6 +432,8 @@ class DebugSession:
             raise DataError("There is no recorded prediction of this instance to follow.")
         if wheel == "ground_truth" and self.instance.ground_truth is None:
             raise DataError("This instance has no ground truth to follow.")
+        if wheel == "agent" and self.agent_name is None:
+            raise DataError("No agent is named; start with --agent NAME to hand it the wheel.")
         timeline = self._ready()
         self._pause = None
         self.wheel = wheel
@@ -568,6 +577,8 @@ class DebugSession:
             store_problem=self._store_problem,
             breakpoints=self._breakpoints,
             pause=self._pause,
+            profile=self.world.profile,
+            listed=self.entry.verdicts.get(self.subject.run) if self.entry is not None else None,
         )
         return scene_of(self.subject, self._analyse(branch, length), frame)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -20,6 +20,8 @@ from vakra_tui.state.session import DebugSession, Subject
 if TYPE_CHECKING:
     from eval.environments import EnvironmentChain
     from eval.judge import Judge
+    from eval.profile import Item, Profile
+    from sessions.agent import Agent
     from eval.truths import GroundTruths, Truth
     from sessions.breakpoints import Breakpoint
     from sessions.store import Store
@@ -69,6 +71,11 @@ class Wiring(Protocol):
     @property
     def store(self) -> Store: ...
 
+    @property
+    def profile(self) -> Profile: ...
+
+    def kept_verdicts(self, index: int) -> Iterable[tuple[Item, Verdict]]: ...
+
     def refs(self) -> Sequence[InstanceRef]: ...
 
     async def close(self) -> None: ...
@@ -104,6 +111,7 @@ class World:
             chosen = {ref.uuid for ref in refs}
             predictions = {name: [p for p in found if p.uuid in chosen] for name, found in predictions.items()}
         self.listing = Listing(entries_of(refs, predictions), tuple(self._runs))
+        self.listing.profile = self.profile
         self.problems = tuple(dataset.problems) + tuple(p for run in self._runs.values() for p in run.problems)
         self.wants_hint = wiring.sample and not self.memory.hint_was_seen()
         return self.listing
@@ -225,6 +233,18 @@ class World:
         return self.wiring.environments.name
 
     @property
+    def agent_name(self) -> str | None:
+        """The agent that the command line names, or None."""
+        name: str | None = getattr(self.wiring, "agent_name", None)
+        return name
+
+    @property
+    def agent(self) -> Agent:
+        """Raises ``DataError`` where none is named or it cannot be used."""
+        made: Agent = getattr(self.wiring, "agent")  # noqa: B009 - not every wiring has agents
+        return made
+
+    @property
     def judge(self) -> Judge:
         return self.wiring.judge
 
@@ -246,12 +266,30 @@ class World:
         key = f"{environment.kind} {environment.name} {instance.capability} {instance.domain} {instance.uuid}"
         return await self._truths.get(key, lambda: execute_truth(instance, environment))
 
+    @property
+    def profile(self) -> str:
+        """The profile by which the list's verdicts are made; the debugger's own are always those of ``paper``."""
+        return self.wiring.profile.name
+
     # --- verdicts and sessions ---------------------------------------------------------------------------------------
 
+    async def read_verdicts(self) -> None:
+        """Take up what a batch with the same settings left in the store. Raises ``StoreError``."""
+        import asyncio
+
+        if not self.wiring.runs or self.keeping.ready() is None:
+            return
+        known = {(entry.capability, entry.domain, entry.uuid): entry for entry in self.listing.entries}
+        for index, name in enumerate(self.wiring.run_names):
+            kept = await asyncio.to_thread(lambda index=index: list(self.wiring.kept_verdicts(index)))  # type: ignore[misc]
+            for item, verdict in kept:
+                entry = known.get((item.capability, item.domain, item.uuid))
+                if entry is not None:
+                    entry.verdicts.setdefault(name, verdict)
+
     async def evaluate(self, entry: Entry, run: str | None = None) -> None:
-        """Score the predictions of a row, as the batch would, one instance at a time."""
-        from eval.paper import PaperProfile
-        from eval.profile import Item, ScoringContext, Unit
+        """Score the predictions of a row as the batch would, with the rows that its profile executes together."""
+        from eval.profile import Item, ScoringContext
 
         for name in (run,) if run is not None else self._runs:
             if name in entry.verdicts or (entry.instance is None and name not in entry.predictions):
@@ -263,8 +301,24 @@ class World:
                 judge=await self.rulings.over(self.judge, self._runs[name].name, self.run_fingerprint(name)),
                 truths=self._truths,
             )
-            item = Item(position=0, instance=entry.instance, prediction=entry.predictions.get(name))
-            entry.verdicts[name] = (await PaperProfile().score(Unit(items=(item,)), context))[0]
+            together = [entry] if self.profile == "paper" else self._of_domain(entry, name)
+            items = [
+                Item(position=position, instance=one.instance, prediction=one.predictions.get(name))
+                for position, one in enumerate(together)
+            ]
+            for unit in self.wiring.profile.units(items):
+                verdicts = await self.wiring.profile.score(unit, context)
+                for item, verdict in zip(unit.items, verdicts, strict=True):
+                    together[item.position].verdicts[name] = verdict
+
+    def _of_domain(self, entry: Entry, run: str) -> list[Entry]:
+        """The rows that share a row's capability and domain and have something to score in a run."""
+        return [
+            one
+            for one in self.listing.entries
+            if (one.capability, one.domain) == (entry.capability, entry.domain)
+            and (one.instance is not None or run in one.predictions)
+        ]
 
     def session(self, entry: Entry, run: str | None = None) -> DebugSession:
         """A debugger session on a row: on the prediction of ``run``, or of the first run that has one."""
@@ -275,7 +329,7 @@ class World:
             instance = self._instance(entry, prediction)
 
             def learned(verdict: Verdict) -> None:
-                if chosen is not None:
+                if chosen is not None and self.profile == "paper":
                     entry.verdicts[chosen] = verdict
 
             name = chosen if chosen is not None else next(iter(self._runs), "")
