@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from eval.judges.recorded import RecordedJudge
+from eval.report import read as read_report
 from sessions.submission_check import check_run
 from sessions.submissions import Run
 from tests.data.conftest import DASHBOARDS, call, prediction
 from toolenv.dashboards.database import open_read_only
+from toolenv.dashboards.definition import load_endpoints
 from toolenv.dataset.record_file import RecordFile, records_of
 from toolenv.dataset.records import calls_from
 from toolenv.dataset.universes import UniverseFile
@@ -146,3 +149,12 @@ def test_a_schema_whose_damage_is_not_utf8(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"CREATE TABLE broken_by_hand", b"CREATE TABLF \xff\x97oken_by_hand"))
     with pytest.raises(EnvironmentFailure, match="cannot be opened"):
         open_read_only(path)
+
+
+@pytest.mark.parametrize("reading", [load_endpoints, RecordedJudge, read_report])
+@pytest.mark.parametrize("text", ['{"a":' * 5000, '{"a":' + lists(100_000) + "}"])
+def test_other_files_that_are_nested_too_deeply(tmp_path: Path, reading: Callable[[Path], object], text: str) -> None:
+    path = tmp_path / "deep.json"
+    path.write_text(text)
+    with pytest.raises(DataError, match=r"deep\.json"):
+        reading(path)

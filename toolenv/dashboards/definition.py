@@ -92,7 +92,7 @@ def load_endpoints(path: Path) -> EndpointFile:
         content = msgspec.json.decode(path.read_bytes(), type=EndpointFile)
     except OSError as error:
         raise DataError(f"endpoint file {path} cannot be read ({error.strerror}); check the path.") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DataError(f"endpoint file {path} is not valid {FORMAT}: {error}.") from error
     if content.format != FORMAT:
         raise DataError(f"endpoint file {path} has format {content.format!r}; only {FORMAT!r} can be read.")

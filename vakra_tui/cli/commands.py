@@ -59,8 +59,8 @@ def run(argv: Sequence[str]) -> int:
         if error.strerror is None:
             narrate(f"vakra-tui: {_own_fault(error)}")
         else:
-            named = f"{error.filename} cannot be used" if error.filename is not None else "a file cannot be used"
-            narrate(f"vakra-tui: {named}: {error.strerror}")
+            named = error.filename if error.filename is not None else "a file, perhaps a temporary one (see TMPDIR),"
+            narrate(f"vakra-tui: {named} cannot be used: {error.strerror}")
         return 2
     except Exception as error:  # noqa: BLE001 - exit code 1, the interpreter's own, means something else here
         narrate(f"vakra-tui: {_own_fault(error)}")
