@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from sessions.driver import Driver
     from sessions.events import StepEvent
     from sessions.filters import StepView
+    from sessions.store.records import RequestRecord
     from sessions.timeline import Timeline
     from vakra_tui.state.build_scene import Analysed
     from vakra_tui.state.export import ExportKind
@@ -242,6 +243,7 @@ class DebugSession:
         if self.wheel == "human":
             raise DataError("You are at the wheel: n calls a tool, a answers, x declines, w hands the wheel over.")
         await timeline.step()
+        await self._keep_requests(timeline)
         await self._show(force=True)
 
     async def run_to_end(self) -> None:
@@ -283,6 +285,25 @@ class DebugSession:
         names = tuple(sorted({tool.name for tool in tools} | called))
         return names, tuple(views(timeline.trajectory, tools, timeline.reference))
 
+    async def _keep_requests(self, timeline: Timeline) -> None:
+        """What the agent asked its model, kept beside the steps that it led to; each request once."""
+        import msgspec
+
+        asked: list[RequestRecord] = getattr(timeline.driver, "requests", [])
+        keeper = timeline.keeper
+        if not isinstance(asked, list) or not asked or keeper is None or keeper.ref is None:
+            return
+        store = self.world.keeping.ready()
+        if store is None:
+            return
+        try:
+            while asked:
+                record = msgspec.structs.replace(asked[0], branch=timeline.cursor.branch)
+                await store.put_request(keeper.ref.id, record)
+                asked.pop(0)
+        except StoreError as error:
+            self._store_problem = str(error)
+
     async def run_to(self, steps: int) -> None:
         """Steps until ``steps`` of them were made, or to the end."""
         timeline = self._ready()
@@ -293,6 +314,7 @@ class DebugSession:
         try:
             while not timeline.finished and timeline.branch.length < steps:
                 await timeline.step()
+                await self._keep_requests(timeline)
                 await self._show()
         finally:
             self._working = ""

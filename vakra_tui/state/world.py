@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from eval.environments import EnvironmentChain
     from eval.judge import Judge
     from eval.profile import Item, Profile
-    from sessions.agent import Agent
     from eval.truths import GroundTruths, Truth
+    from sessions.agent import Agent
     from sessions.breakpoints import Breakpoint
     from sessions.store import Store
     from sessions.submissions import Run
