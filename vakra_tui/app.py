@@ -129,6 +129,10 @@ class VakraApp(App[int]):
         if first is not None:
             self.open_entry(first, hint=self.world.wants_hint)
         await self.engine.run(self.world.read_flags())
+        try:
+            await self.engine.run(self.world.read_verdicts())
+        except VakraError as error:
+            self.report(str(error), title="Kept verdicts cannot be read")
         if self.world.keeping.damaged is not None:
             self._ask_about_store(str(self.world.keeping.damaged))
         for start in range(0, len(listing.entries), READ_AT_ONCE):

@@ -14,6 +14,7 @@ from typing import Any
 
 from eval.environments import EnvironmentChain
 from eval.offline import OfflineJudge
+from eval.paper import PaperProfile
 from toolenv.environment import TableView
 from toolenv.model import (
     GroundTruth,
@@ -181,12 +182,16 @@ class ToyWiring:
         self.environment = environment
         self.environments = EnvironmentChain([environment])  # type: ignore[list-item]
         self.judge: Any = OfflineJudge()
+        self.profile = PaperProfile()
         self.store = store
         self.on_store_wait: Callable[[float], None] | None = None
 
     def refs(self) -> Any:
         refs = self.dataset.refs()
         return refs if self.instance is None else [ref for ref in refs if ref.uuid.startswith(self.instance)]
+
+    def kept_verdicts(self, index: int) -> Any:
+        return ()
 
     async def close(self) -> None:
         return None

@@ -47,6 +47,8 @@ class Frame(Value, frozen=True):
     store_problem: str = ""
     breakpoints: tuple[Breakpoint, ...] = ()
     pause: Pause | None = None
+    profile: str = "paper"
+    listed: Verdict | None = None
 
 
 class Analysed(Value, frozen=True):
@@ -134,6 +136,8 @@ def scene_of(subject: Subject, part: Analysed, frame: Frame) -> Scene:
         store_problem=frame.store_problem,
         breakpoints=frame.breakpoints,
         pause=frame.pause,
+        profile=frame.profile,
+        listed=frame.listed,
     )
 
 

@@ -56,6 +56,7 @@ class Listing:
         self.runs = tuple(runs)
         self.search = ""
         self.shown: list[Entry] = list(entries)
+        self.profile = "paper"
         self._width = 80
 
     def find(self, text: str) -> None:
@@ -139,6 +140,8 @@ class Listing:
         extras = sum(entry.extra for entry in self.entries)
         if extras:
             words.append(f"{extras} extra")
+        if self.profile != "paper":
+            words.append(f"verdicts by the profile {self.profile}")
         for run in self.runs:
             known = [entry.verdicts[run] for entry in self.entries if run in entry.verdicts]
             counted = [verdict for verdict in known if verdict.status in ("scored", "missing")]

@@ -117,7 +117,8 @@ class Scene(Value, frozen=True):
     ``verdict`` is that of the present branch, None before it was evaluated; ``stale`` is True when steps were added
     since. ``working`` names what is going on, empty when nothing is. ``problem`` is why no session could be opened.
     ``pause`` is where and why a breakpoint stopped last (``number`` counts rows from 1, the opening included).
-    ``hint`` counts the oracle hints given so far.
+    ``profile`` is the one that was asked for; ``verdict`` is that of ``paper`` in any case, ``listed`` what the list
+    of instances knows of the recording by the profile asked for. ``hint`` counts the oracle hints given so far.
     """
 
     instance: Instance
@@ -144,6 +145,8 @@ class Scene(Value, frozen=True):
     store_problem: str = ""
     breakpoints: tuple[Breakpoint, ...] = ()
     pause: Pause | None = None
+    profile: str = "paper"
+    listed: Verdict | None = None
 
     @property
     def first_trouble(self) -> int | None:

@@ -37,7 +37,16 @@ def strip_lines(scene: Scene, *, brief: bool = False) -> list[Line]:
     if verdict is None:
         return [_without_verdict(scene)]
     details = [_decisive(verdict)] if brief else _details(verdict)
-    return [summary(verdict, stale=scene.stale), *[part for part in details if part]]
+    return [summary(verdict, stale=scene.stale), *_other_profile(scene), *[part for part in details if part]]
+
+
+def _other_profile(scene: Scene) -> list[Line]:
+    """That the strip shows ``paper`` where another profile was asked for, and what that one says of the recording."""
+    if scene.profile == "paper":
+        return []
+    said = short_verdict(scene.listed) if scene.listed is not None else line(("not scored yet (v in the list)", "dim"))
+    words = "   this strip shows the profile paper; of the recording "
+    return [(Span(words, "warn"), Span(scene.profile, "strong"), Span(" says: ", "warn"), *said)]
 
 
 def _decisive(verdict: Verdict) -> Line:
