@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from agent_endpoint import Body, Endpoint, calls, completion, failure, text
 from agent_oracle import Oracle
 from fastapi import Response
 
-from sessions.agent import AgentSettings
+from eval.agents import Production
+from eval.environments import EnvironmentChain
+from sessions.agent import AgentSettings, AgentStatus
+from sessions.agent.agent import ReactAgent
 from toolenv.dataset import Dataset
 from toolenv.model import Instance
+from toolenv.native import NativeEnvironment
+from toolenv.openai_compat import Client, EndpointSettings, RetryPolicy
 from vakra_tui.cli import main
 from vakra_tui.sample import sample_dataset
 
@@ -140,3 +146,21 @@ def test_no_instance_is_lost(
 
 def test_settings_are_valid() -> None:
     assert AgentSettings().max_turns > 12
+
+
+@pytest.mark.parametrize("kind", sorted(_faults()))
+async def test_a_tenth_of_one_fault(endpoint: Endpoint, instances: list[Instance], kind: str) -> None:
+    """The whole sample, a tenth of all answers replaced by one kind of fault: one known status an instance."""
+    dataset = Dataset.open(sample_dataset())
+    oracle, random = Oracle(instances), Random(kind)
+    endpoint.default = lambda body: _faults()[kind](body) if random.random() < 0.1 else oracle(body)
+    agent = ReactAgent("m", endpoint.base_url, AgentSettings())
+    quick = RetryPolicy(first_wait_s=0.01, longest_backoff_s=0.05)
+    agent.client = Client(EndpointSettings(model="m", base_url=endpoint.base_url, concurrency=16, retries=quick))
+    production = Production(agent, dataset, EnvironmentChain([NativeEnvironment(dataset)]))
+    refs = list(dataset.refs())
+    assert await production.run(refs, asyncio.Event())
+    assert production.done == len(refs) == sum(production.counts.values())
+    assert set(production.counts) <= set(get_args(AgentStatus)) - {"unfinished", "environment", "agent"}
+    assert production.counts["answered"] > len(refs) // 4
+    await agent.aclose()
