@@ -89,7 +89,7 @@ class Run:
         return file.read(span)
 
     def unanswered(self, ref: PredictionRef) -> str | None:
-        """Why a prediction says nothing about whoever made it, or None; the records of a folder always say something."""
+        """Why a prediction says nothing about whoever made it, or None; a folder's records always say something."""
         return None
 
     def fingerprint(self) -> str:

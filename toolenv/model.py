@@ -108,8 +108,8 @@ class Instance(Value, frozen=True):
     """One task of the benchmark.
 
     ``turns`` holds the whole dialogue; the last is the one to answer. ``universe_id`` is set for capability 1.
-    ``ground_truth`` is None for test sets. ``topics`` is the dataset's own table of topic groups by domain, where it has
-    one (policies name them). ``problems`` are sentences about what was odd in the records.
+    ``ground_truth`` is None for test sets. ``topics`` is the dataset's own table of topic groups by domain, where it
+    has one (policies name them). ``problems`` are sentences about what was odd in the records.
     """
 
     uuid: str
