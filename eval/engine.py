@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -23,6 +23,10 @@ from eval.resume import HumanKey, keys_of
 from eval.scored import Scored, slices_of, weight_of
 from eval.waterfall import unscored
 from toolenv.errors import DataError
+
+if TYPE_CHECKING:
+    from eval.executions import Executions
+    from sessions.store.records import PreparedSession
 
 ENVIRONMENT_NOTE = "environment: "
 """How notes begin that are problems of an environment's material."""
@@ -48,6 +52,10 @@ class Scorer(Protocol):
 
     async def score(self, run: int, unit: Unit) -> Sequence[Scored]: ...
 
+    def executed(self, run: int, unit: Unit) -> Sequence[PreparedSession]:
+        """What was executed for a unit that has just been scored, to be stored with its lines; told once."""
+        ...
+
     def notes(self) -> Sequence[str]:
         """What judge and environments say about the whole: parameters not taken, recordings that are damaged."""
         ...
@@ -56,12 +64,23 @@ class Scorer(Protocol):
 
 
 class LocalScorer:
-    """Scores in this process. ``model`` names the model that made the runs, where it is known."""
+    """Scores in this process. ``model`` names the model that made the runs, where it is known.
 
-    def __init__(self, profile: Profile, contexts: Sequence[ScoringContext], model: str | None = None) -> None:
+    ``executions``, one a run, hold what the contexts' listeners heard; without them nothing executed is kept.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        contexts: Sequence[ScoringContext],
+        model: str | None = None,
+        *,
+        executions: Sequence[Executions] = (),
+    ) -> None:
         self._profile = profile
         self._contexts = tuple(contexts)
         self._model = model
+        self._executions = tuple(executions)
 
     async def score(self, run: int, unit: Unit) -> Sequence[Scored]:
         context = self._contexts[run]
@@ -93,6 +112,9 @@ class LocalScorer:
             weight=weight_of(instance),
             slices=slices_of(instance, style=style, model=self._model),
         )
+
+    def executed(self, run: int, unit: Unit) -> Sequence[PreparedSession]:
+        return self._executions[run].taken(unit) if self._executions else ()
 
     def notes(self) -> Sequence[str]:
         said: dict[str, None] = {}
@@ -209,7 +231,7 @@ class Engine:
                 await asyncio.sleep(0)
             else:
                 lines = await self._scorer.score(run, unit)
-                plan.results.accept(unit, keys, lines, self._scorer.notes())
+                plan.results.accept(unit, keys, lines, self._scorer.notes(), executed=self._scorer.executed(run, unit))
             self._on_done(len(unit.items))
 
     async def _flush_regularly(self) -> None:

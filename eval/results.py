@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -14,6 +15,9 @@ from eval.scored import Scored, decode, encode
 from eval.scores import Tally
 from eval.spool import KeyedSpool, Spool
 from sessions.redaction import redact_bytes
+
+if TYPE_CHECKING:
+    from sessions.store.records import PreparedSession
 
 FLUSH_LINES = 64
 FLUSH_SECONDS = 0.25
@@ -42,6 +46,7 @@ class Results:
         self._store = store
         self._scope = scope
         self._unsaved: list[tuple[str, bytes]] = []
+        self._executed: list[PreparedSession] = []
         self._saved_at = time.monotonic()
         self._kept = KeyedSpool(spool)
         self._notes: set[str] = set()
@@ -75,8 +80,18 @@ class Results:
             self._take(item, scored, payload)
         return True
 
-    def accept(self, unit: Unit, keys: Sequence[str], lines: Sequence[Scored], notes: Sequence[str] = ()) -> None:
-        """Take the lines of a unit, and keep them all or none of them for a resume."""
+    def accept(
+        self,
+        unit: Unit,
+        keys: Sequence[str],
+        lines: Sequence[Scored],
+        notes: Sequence[str] = (),
+        *,
+        executed: Sequence[PreparedSession] = (),
+    ) -> None:
+        """Take the lines of a unit, and keep all or none of them for a resume; ``executed`` is stored with them."""
+        if self._store is not None:
+            self._executed.extend(executed)
         keep = self._store is not None and not any(line.verdict.reason in RETRIED for line in lines)
         if not self._notes.issuperset(notes):
             self._notes.update(notes)
@@ -97,9 +112,10 @@ class Results:
     def flush(self) -> None:
         """Commit what is finished. Raises ``StoreError``."""
         self._saved_at = time.monotonic()
-        if self._unsaved and self._store is not None:
+        if (self._unsaved or self._executed) and self._store is not None:
             rows, self._unsaved = self._unsaved, []
-            self._store.put_results(self._scope, rows)
+            executed, self._executed = self._executed, []
+            self._store.put_results(self._scope, rows, executed=executed)
 
     def close(self) -> None:
         self.spool.close()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
@@ -17,16 +17,24 @@ from eval.model import Gate
 from eval.profile import Item, Unit
 from eval.report import ReportInfo
 
+if TYPE_CHECKING:
+    from sessions.store.records import PreparedSession
+
 RULES_VERSION = 1
 """Raised whenever a rule changes what a verdict says, so that results of older rules are not reused."""
 
 
 class ResultStore(Protocol):
-    """Keeps finished lines. A key that is there already is replaced; each call is one transaction."""
+    """Keeps finished lines and what was executed for them.
+
+    A key that is there already is replaced; each call is one transaction.
+    """
 
     def results(self, scope: str) -> Iterator[tuple[str, bytes]]: ...
 
-    def put_results(self, scope: str, rows: Sequence[tuple[str, bytes]]) -> None: ...
+    def put_results(
+        self, scope: str, rows: Sequence[tuple[str, bytes]], *, executed: Sequence[PreparedSession] = ()
+    ) -> None: ...
 
 
 def scope_of(info: ReportInfo, extra: Mapping[str, str] | None = None) -> str:

@@ -24,6 +24,7 @@ from eval.collecting import rare_collections
 from eval.judges.cache import MemoryRulingCache, RulingCache
 from eval.profile import Item, Unit
 from eval.scored import Scored, decode, encode
+from sessions.store.records import PreparedSession
 from toolenv import errors
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ class _Score(_Message):
 class _Scores(_Message):
     lines: list[bytes]
     notes: list[str]
+    executed: list[PreparedSession]
 
 
 class _Failed(_Message):
@@ -149,6 +151,7 @@ class WorkerPool:
         self._lines: list[_Line] = []
         self._processes: list[SpawnProcess] = []
         self._notes: dict[str, None] = {}
+        self._executed: dict[tuple[int, int], list[PreparedSession]] = {}
         context = multiprocessing.get_context("spawn")
         for index in range(count):
             ours, theirs = context.Pipe()
@@ -167,7 +170,11 @@ class WorkerPool:
         if isinstance(reply, _Failed):
             raise getattr(errors, reply.error, errors.VakraError)(reply.message)
         self._notes.update(dict.fromkeys(reply.notes))
+        self._executed[run, positions[0]] = reply.executed
         return [decode(payload) for payload in reply.lines]
+
+    def executed(self, run: int, unit: Unit) -> Sequence[PreparedSession]:
+        return self._executed.pop((run, unit.items[0].position), ())
 
     def notes(self) -> tuple[str, ...]:
         return tuple(self._notes)
@@ -258,4 +265,5 @@ async def _answer(line: _Line, scorer: Scorer, runs: Sequence[Sequence[Item]], r
     except errors.VakraError as error:
         line.send(_Failed(request.number, type(error).__name__, str(error)))
     else:
-        line.send(_Scores(request.number, [encode(scored) for scored in lines], list(scorer.notes())))
+        executed = list(scorer.executed(request.run, unit))
+        line.send(_Scores(request.number, [encode(scored) for scored in lines], list(scorer.notes()), executed))

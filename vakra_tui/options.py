@@ -12,8 +12,8 @@ Profile = Literal["paper", "vakra"]
 class Options(Value, frozen=True):
     """What the command line said. ``data`` is None for the built-in sample; texts are as they were typed.
 
-    ``environments`` and ``judge`` keep the form ``kind`` or ``kind:argument``. ``agent`` is ``react``, a plug-in's name or
-    ``command:PROGRAM``. ``produced`` is the file with what an agent did, which is scored as a further run.
+    ``environments`` and ``judge`` keep the form ``kind`` or ``kind:argument``. ``agent`` is ``react``, a plug-in's name
+    or ``command:PROGRAM``. ``produced`` is the file with what an agent did, which is scored as a further run.
     """
 
     data: str | None = None
@@ -41,7 +41,7 @@ class Options(Value, frozen=True):
 
 
 class BatchOptions(Value, frozen=True):
-    """What only the batch is told. ``fail_under`` is a share between 0 and 1."""
+    """What only the batch is told. ``fail_under`` is a share between 0 and 1, ``sessions`` keeps what is executed."""
 
     concurrency: int = 16
     workers: int = 1
@@ -51,4 +51,5 @@ class BatchOptions(Value, frozen=True):
     fail_under: float | None = None
     predictions_out: str | None = None
     dry_run: bool = False
+    sessions: bool = True
     quiet: bool = False

@@ -96,6 +96,7 @@ def encoded_step(step: Step) -> EncodedStep:
     """A step without its secrets, taken apart: a large response goes by its content, so equal ones are stored once."""
     said = _json(step)
     redacted = redact_text(said)
+    whole = step
     if redacted != said:
         step = decoded(redacted.encode(), Step, "A step")
     payloads: list[Payload] = []
@@ -106,7 +107,7 @@ def encoded_step(step: Step) -> EncodedStep:
         payloads.append(text)
         text_hash = text.hash
         step = msgspec.structs.replace(step, result=msgspec.structs.replace(step.result, text=""))
-    body = _json(step).encode()
+    body = (said if step is whole else _json(step)).encode()
     if len(body) <= INLINE_BYTES:
         return EncodedStep(body, None, text_hash, tuple(payloads), search_text)
     large = payload(body)

@@ -16,6 +16,7 @@ from eval.report import write_lines
 from eval.results import Results
 from eval.resume import keys_of
 from eval.scored import Scored
+from sessions.store.records import PreparedSession
 from toolenv.dataset import InstanceRef
 from toolenv.model import Value
 
@@ -33,12 +34,16 @@ class MemoryStore:
     def __init__(self) -> None:
         self.rows: dict[tuple[str, str], bytes] = {}
         self.commits = 0
+        self.executed: list[PreparedSession] = []
 
     def results(self, scope: str) -> Iterator[tuple[str, bytes]]:
         return iter([(key, payload) for (kept, key), payload in self.rows.items() if kept == scope])
 
-    def put_results(self, scope: str, rows: Iterable[tuple[str, bytes]]) -> None:
+    def put_results(
+        self, scope: str, rows: Iterable[tuple[str, bytes]], *, executed: Sequence[PreparedSession] = ()
+    ) -> None:
         self.commits += 1
+        self.executed += executed
         self.rows.update({(scope, key): payload for key, payload in rows})
 
 
@@ -67,6 +72,10 @@ class Scoring:
         finally:
             self.running -= 1
         return [self.lines[run][item.position] for item in unit.items]
+
+    def executed(self, run: int, unit: Unit) -> Sequence[PreparedSession]:
+        position = unit.items[0].position
+        return [PreparedSession(identity=f"{run}/{position}", row={}, payloads=(), steps=())]
 
     def notes(self) -> Sequence[str]:
         return self.said

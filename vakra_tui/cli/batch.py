@@ -20,7 +20,7 @@ from vakra_tui.cli.streams import OutputGone, narrate, stdout
 from vakra_tui.cli.supervision import Stop, supervised
 from vakra_tui.options import BatchOptions, Options
 from vakra_tui.text import sanitize
-from vakra_tui.wiring import Rulings, Wiring
+from vakra_tui.wiring import Wiring
 
 if TYPE_CHECKING:
     from eval.engine import RunPlan, Scorer
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from eval.report import ReportInfo
     from sessions.submissions import Run
     from toolenv.openai_compat.sending import Waiting
+    from vakra_tui.scoring import Rulings
 
 SHOWN_PROBLEMS = 20
 DISTINCT_CAUSES = 500
@@ -224,10 +225,10 @@ async def _score(
     from eval.engine import Engine, RunPlan
     from eval.results import Results
     from eval.resume import scope_of
-    from vakra_tui.wiring import scorer
+    from vakra_tui.scoring import scorer
 
     rulings = {info.run_name: wiring.human_rulings(index) for index, info in enumerate(infos)}
-    local, items = scorer(wiring, rulings)
+    local, items = scorer(wiring, rulings, keep=_kept(wiring, batch))
     for info, run_items in zip(infos, items, strict=True):
         results = Results(len(run_items), store=wiring.store, scope=scope_of(info, wiring.decisive()))
         plans.append(RunPlan(items=run_items, results=results, rulings=rulings[info.run_name]))
@@ -249,12 +250,18 @@ async def _score(
         progress.close()
 
 
+def _kept(wiring: Wiring, batch: BatchOptions) -> bool:
+    """Whether executed predictions are kept: never in a store that is gone with this process."""
+    return batch.sessions and wiring.options.db != "sqlite://"
+
+
 def _pool(wiring: Wiring, rulings: Rulings, batch: BatchOptions) -> Scorer:
     from eval.workers import WorkerPool
-    from vakra_tui.wiring import worker_payload, worker_scorer
+    from vakra_tui.scoring import worker_payload, worker_scorer
 
     cache = wiring.ruling_cache if wiring.judge.kind == "openai" else None
-    return WorkerPool(worker_scorer, worker_payload(wiring.options, rulings, batch.workers), batch.workers, cache)
+    payload = worker_payload(wiring.options, rulings, batch.workers, keep=_kept(wiring, batch))
+    return WorkerPool(worker_scorer, payload, batch.workers, cache)
 
 
 def _write(wiring: Wiring, infos: Sequence[ReportInfo], plans: Sequence[RunPlan], batch: BatchOptions) -> None:

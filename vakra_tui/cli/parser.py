@@ -133,6 +133,12 @@ def main_parser(commands: Sequence[tuple[str, str]]) -> Parser:
     batch.add_argument(
         "--repair", action="store_true", help="search every failed trajectory for the step that broke it (paper)"
     )
+    batch.add_argument(
+        "--no-sessions",
+        dest="sessions",
+        action="store_false",
+        help="do not keep the executed predictions in the session store (sessions --batch QUERY and replay find them)",
+    )
     batch.add_argument("--dry-run", action="store_true", help="say what would run, and run nothing")
     batch.add_argument("--quiet", action="store_true", help="no progress and no summary")
     return parser
@@ -175,5 +181,6 @@ def batch_options_of(arguments: argparse.Namespace) -> BatchOptions:
         fail_under=arguments.fail_under,
         predictions_out=arguments.predictions_out,
         dry_run=arguments.dry_run,
+        sessions=arguments.sessions,
         quiet=arguments.quiet,
     )

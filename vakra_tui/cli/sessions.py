@@ -15,7 +15,7 @@ from vakra_tui.text import one_line, sanitize
 from vakra_tui.wiring import Wiring
 
 if TYPE_CHECKING:
-    from sessions.store import Hit, SessionSummary
+    from sessions.store import Hit, SessionKind, SessionSummary
 
 QUERY_SHOWN = 60
 
@@ -25,14 +25,16 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("query", nargs="?", metavar="QUERY", help="words to look for in calls, responses and answers")
     parser.add_argument("--limit", type=at_least_one, default=50, metavar="N", help="at most so many (50)")
     parser.add_argument("--db", metavar="URL", help="session store, an SQLAlchemy URL (default: SQLite of this user)")
+    parser.add_argument("--batch", action="store_true", help="those of batches instead of those of the debugger")
     parser.add_argument("--json", action="store_true", help="print JSON lines")
     arguments = parser.parse_args(argv)
     store = Wiring(Options(db=arguments.db)).store
+    kind: SessionKind = "batch" if arguments.batch else "person"
     try:
         if arguments.query is None:
-            found: Sequence[SessionSummary | Hit] = store.sessions(limit=arguments.limit).items
+            found: Sequence[SessionSummary | Hit] = store.sessions(kind, limit=arguments.limit).items
         else:
-            found = store.search(arguments.query, limit=arguments.limit)
+            found = store.search(arguments.query, kind, limit=arguments.limit)
     finally:
         store.close()
     if not found:
