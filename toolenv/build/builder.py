@@ -8,11 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+
 from toolenv.build import layout
 from toolenv.build.card import kind_of, write_card
 from toolenv.build.database import copy_database
 from toolenv.build.generate import BuildSettings, DomainInput, Generated, Generator
 from toolenv.build.questions import read_documents, read_questions
+from toolenv.build.rewording import Rewording, Wording
 from toolenv.build.source import Passage, Rejection
 from toolenv.build.writer import BuildReport, Progress, build_dataset
 from toolenv.errors import DataError
@@ -32,10 +35,11 @@ class BuildFiles(Value, frozen=True):
 
 
 class Built(Value, frozen=True):
-    """What a build did: what was generated from the files, and what of it was written."""
+    """What a build did: what was generated from the files, what of it was written, and what a model worded."""
 
     generated: Generated
     report: BuildReport
+    wording: Wording | None = None
 
     @property
     def rejections(self) -> tuple[Rejection, ...]:
@@ -48,12 +52,14 @@ async def build(
     settings: BuildSettings,
     *,
     distractors: Mapping[str, Sequence[Passage]] | None = None,
+    rewording: Rewording | None = None,
     progress: Progress = lambda _: None,
 ) -> Built:
     """Make a dataset in ``out``, which must be absent or empty. Nothing is written anywhere else.
 
-    ``distractors`` are collections that are offered where no file of them is given. Raises ``DataError`` for files and
-    names that cannot be used; then ``out`` is as it was before.
+    ``distractors`` are collections that are offered where no file of them is given. With ``rewording`` a model words
+    what can be worded. Raises ``DataError`` for files and names that cannot be used and ``EnvironmentFailure`` for a
+    model that cannot be asked; then ``out`` is as it was before.
     """
     check_domain_name(files.domain)
     questions = read_questions(files.questions)
@@ -63,6 +69,8 @@ async def build(
         others = {name: tuple(found) for name, found in distractors.items() if name != files.domain}
     if files.domain in others:
         raise DataError(f"a distractor collection cannot have the domain's own name {files.domain!r}")
+    if rewording is not None:
+        await rewording.ready()
     with _workplace(out) as work:
         database = layout.database_path(work, files.domain)
         copy_database(files.database, database)
@@ -80,9 +88,19 @@ async def build(
             reasons = Counter(kind_of(r.reason) for r in generated.rejections)
             why = "; ".join(f"{number} × {kind}" for kind, number in reasons.most_common(3))
             raise DataError(f"nothing of {files.questions} can become an instance: {why}")
+        asked = None
+        if rewording is not None:
+            progress(f"{files.domain}: {rewording.model} words the questions")
+            source, asked = await rewording.questions(generated.source)
+            generated = msgspec.structs.replace(generated, source=source)
         progress(f"{files.domain}: {len(generated.source.tasks)} tasks to execute")
         report = await build_dataset([generated.source], work, strict=False, progress=progress)
-        built = Built(generated=generated, report=report)
+        wording = None
+        if rewording is not None and asked is not None:
+            progress(f"{files.domain}: {rewording.model} words the summaries")
+            summaries = await rewording.summaries(work, generated.source)
+            wording = Wording(model=rewording.model, questions=asked, summaries=summaries)
+        built = Built(generated=generated, report=report, wording=wording)
         write_card(work, files, settings, built)
     return built
 

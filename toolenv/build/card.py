@@ -49,6 +49,8 @@ def write_card(root: Path, files: BuildFiles, settings: BuildSettings, built: Bu
         "removed_passages": [msgspec.to_builtins(leak) for leak in built.report.removed],
         "rejections": [{"stage": r.stage, "subject": r.subject, "reason": r.reason} for r in built.rejections],
     }
+    if built.wording is not None:
+        card["wording"] = msgspec.to_builtins(built.wording)
     layout.write_json(root / "card.json", card)
     (root / "CARD.md").write_text("\n".join(_lines(card, built.rejections)) + "\n", encoding="utf-8")
 
@@ -111,6 +113,12 @@ def _lines(card: Mapping[str, Any], rejections: Sequence[Rejection]) -> Iterator
         f"{card['endpoints']} endpoints in all. The connectivity graph has {card['graph']['hop templates']} hop "
         f"templates and {card['graph']['edges']} edges. Seed {card['settings']['seed']}."
     )
+    wording = card.get("wording", {})
+    for what in ("questions", "summaries") if wording else ():
+        count = wording[what]
+        refused = "".join(f"; {number} kept because {why}" for why, number in count["refused"].items())
+        yield ""
+        yield f"{_cell(wording['model'])} worded {count['taken']} of {count['asked']} {what}{refused}."
     for split, capabilities in card["instances"].items():
         yield ""
         yield f"## Split `{split}`"

@@ -18,12 +18,13 @@ PLACEHOLDER_KEY = "no-key"
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 
-Purpose = Literal["judge", "agent", "embeddings"]
+Purpose = Literal["judge", "agent", "embeddings", "wording"]
 
 _KEY_VARIABLES: Mapping[Purpose, tuple[str, ...]] = {
     "judge": ("VAKRA_TUI_JUDGE_API_KEY", "OPENAI_API_KEY"),
     "agent": ("VAKRA_TUI_AGENT_API_KEY", "OPENAI_API_KEY"),
     "embeddings": ("VAKRA_TUI_AGENT_API_KEY", "OPENAI_API_KEY"),
+    "wording": ("VAKRA_TUI_WORDING_API_KEY", "OPENAI_API_KEY"),
 }
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from eval.checks import CheckReport
     from toolenv.build.generate import BuildSettings
     from toolenv.build.source import Passage
+    from toolenv.openai_compat import Client
 
 DONE, UNFIT, UNREACHABLE = 0, 4, 3
 _MOST_SHOWN = 5
@@ -31,6 +32,8 @@ def main(argv: Sequence[str]) -> int:
     missing = [f"--{name}" for name in ("db", "questions", "domain", "out") if getattr(arguments, name) is None]
     if missing:
         parser.error(f"{', '.join(missing)} must be given, or --check DATA")
+    if arguments.wording_base_url is not None and arguments.wording_model is None:
+        parser.error("--wording-base-url needs --wording-model")
     return asyncio.run(_build(arguments))
 
 
@@ -56,6 +59,8 @@ def _parser() -> Parser:
         "--hop-weights", type=_weights, metavar="W,W,...", help="shares of 1, 2, 3 ... hops (0.1,0.6,0.3; up to five)"
     )
     make.add_argument("--train-share", type=_share, metavar="X", help="share of the templates kept for training (0.2)")
+    make.add_argument("--wording-model", metavar="NAME", help="a model that words merged questions and summaries")
+    make.add_argument("--wording-base-url", metavar="URL", help="OpenAI-compatible endpoint of that model")
     check = parser.add_argument_group("check a dataset")
     check.add_argument("--check", metavar="DATA", help="execute and check every ground truth of a dataset")
     check.add_argument("--report", metavar="FILE", help="write all findings as JSON")
@@ -68,6 +73,7 @@ def _parser() -> Parser:
 async def _build(arguments: argparse.Namespace) -> int:
     from toolenv.build.builder import BuildFiles, build
     from toolenv.build.card import by_kind
+    from toolenv.build.rewording import Rewording
 
     files = BuildFiles(
         database=Path(arguments.db),
@@ -78,13 +84,19 @@ async def _build(arguments: argparse.Namespace) -> int:
     )
     out = Path(arguments.out)
     distractors = _sample_passages() if files.documents is not None and not files.distractors else None
-    built = await build(
-        files,
-        out,
-        _settings(arguments),
-        distractors=distractors,
-        progress=(lambda _: None) if arguments.quiet else narrate,
-    )
+    client = _wording_client(arguments)
+    try:
+        built = await build(
+            files,
+            out,
+            _settings(arguments),
+            distractors=distractors,
+            rewording=Rewording(client) if client is not None else None,
+            progress=(lambda _: None) if arguments.quiet else narrate,
+        )
+    finally:
+        if client is not None:
+            await client.aclose()
     with stdout() as stream:
         questions = built.generated
         lines = [
@@ -93,6 +105,12 @@ async def _build(arguments: argparse.Namespace) -> int:
             f"in {out}",
             f"{len(built.rejections)} rejections, {len(built.report.removed)} passages removed; see {out / 'CARD.md'}",
         ]
+        if built.wording is not None:
+            worded = built.wording
+            lines.append(
+                f"{worded.model} worded {worded.questions.taken} of {worded.questions.asked} merged questions and "
+                f"{worded.summaries.taken} of {worded.summaries.asked} summaries"
+            )
         for (stage, kind), found in by_kind(built.rejections).items():
             lines.append(f"  {stage}: {len(found)} × {kind}")
         stream.write("\n".join(sanitize(line) for line in lines).encode() + b"\n")
@@ -111,6 +129,22 @@ def _settings(arguments: argparse.Namespace) -> BuildSettings:
         "topic": arguments.topic,
     }
     return BuildSettings(**{name: value for name, value in given.items() if value is not None})
+
+
+def _wording_client(arguments: argparse.Namespace) -> Client | None:
+    if arguments.wording_model is None:
+        return None
+    from toolenv.openai_compat import Client, EndpointSettings
+    from toolenv.openai_compat.settings import DEFAULT_BASE_URL, dialect_from_environment, key_from_environment
+
+    return Client(
+        EndpointSettings(
+            model=arguments.wording_model,
+            base_url=arguments.wording_base_url or DEFAULT_BASE_URL,
+            api_key=key_from_environment("wording"),
+            dialect=dialect_from_environment("wording"),
+        )
+    )
 
 
 def _sample_passages() -> Mapping[str, Sequence[Passage]]:
