@@ -153,6 +153,16 @@ async def test_refusals_are_told_while_typing(store: Store) -> None:
         assert '"order": "up"' in squeezed(app)
 
 
+async def test_arrows_never_take_the_keyboard_from_what_is_typed(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store, runs=[])) as (app, pilot):
+        await pilot.press("n")
+        await until_shown(pilot, "4 tools on offer")
+        await pilot.press("down", "down", "up", *"get_loc", "down", "enter")
+        await until_shown(pilot, "get_locations {}")
+        await pilot.press("up", "up", "up", "down", "down", "down", *"zz")
+        await until_shown(pilot, "zz")
+
+
 async def test_the_wheel_goes_to_the_ground_truth_and_hints_come_one_at_a_time(store: Store) -> None:
     wiring = toy.wiring(instance="u-1", store=store, runs=[])
     async with opened(wiring) as (app, pilot):

@@ -54,6 +54,8 @@ async def test_played_right_by_hand(capability: int, size: tuple[int, int], data
         await until_shown(pilot, "wheel: human")
         made = 0
         screen = debugger(app)
+        if capability == 1:
+            await until(pilot, lambda: numbers(screen) == [0], "the opening")
         for call in truth.evaluated.calls:
             if call.name == "get_data":
                 continue

@@ -155,6 +155,17 @@ def test_tools_are_found_by_words_in_name_or_description() -> None:
     assert matching(tools, "[/") == []
 
 
+def test_the_name_that_says_what_was_typed_comes_first() -> None:
+    names = [
+        "get_person_name_and_country_by_element_name",
+        "get_country_by_year_of_a_person_name",
+        "get_country_by_person_name",
+    ]
+    tools = [ToolSpec(name=name, input_schema={}) for name in names]
+    assert [tool.name for tool in matching(tools, "country person name")] == names[::-1][:1] + names[1::-1]
+    assert matching(tools, "country by person")[0].name == "get_country_by_person_name"
+
+
 def played() -> Trajectory:
     good = Step(
         actor="human",

@@ -36,7 +36,7 @@ WRAPPED_BELOW = 20_000
 
 
 class FieldInput(CleanInput):
-    """The input of one argument; up and down go through its choices."""
+    """The input of one argument; up and down go through its choices, or where it has none to another field."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down", "choice(1)", "next choice", show=False),
@@ -53,9 +53,9 @@ class FieldInput(CleanInput):
         choices = self.field.choices
         if not choices:
             if places > 0:
-                self.screen.focus_next()
+                self.screen.focus_next(FieldInput)
             else:
-                self.screen.focus_previous()
+                self.screen.focus_previous(FieldInput)
             return
         if self.value in choices:
             self.value = choices[(choices.index(self.value) + places) % len(choices)]

@@ -21,15 +21,20 @@ class HelpScreen(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,f1,enter", "leave", "close")]
     CSS_PATH = "dialog.tcss"
 
+    def __init__(self, first: str = "") -> None:
+        """``first`` is how the titles of the keys begin that work where help was asked for."""
+        super().__init__()
+        self._lines = help_lines(first)
+
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog", id="help-box"):
-            yield LineView(Lines(help_lines()), id="help")
+            yield LineView(Lines(self._lines), id="help")
 
     def on_mount(self) -> None:
         box = self.query_one("#help-box")
         box.border_title = content("keys and signs")
         box.border_subtitle = content("arrows scroll, escape closes")
-        self.query_one("#help").styles.height = min(len(help_lines()), max(self.app.size.height - 4, 4))
+        self.query_one("#help").styles.height = min(len(self._lines), max(self.app.size.height - 4, 4))
         self.query_one("#help").focus()
 
     def action_leave(self) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
+from textual.suggester import Suggester
 
 from vakra_tui.state.lines import Line, line
-from vakra_tui.state.listing import Listing
+from vakra_tui.state.listing import Entry, Listing
 from vakra_tui.text import one_line
 from vakra_tui.widgets.banner import Banner
 from vakra_tui.widgets.clean_input import CleanInput
@@ -18,6 +20,32 @@ from vakra_tui.widgets.pick_list import PickList
 
 if TYPE_CHECKING:
     from vakra_tui.app import VakraApp
+
+
+OFFERED = 4
+"""Completions told below the list."""
+
+DIFFERING = "~differs"
+
+
+def completed(text: str, entries: Sequence[Entry]) -> str | None:
+    """The line with the first completion of its begun word; None where it is no expression."""
+    if "~" not in text:
+        return None
+    from vakra_tui.state.entry_filter import completed_line
+
+    return completed_line(text, entries)
+
+
+class FilterSuggester(Suggester):
+    """Completes the begun word of an expression."""
+
+    def __init__(self, entries: Callable[[], Sequence[Entry]]) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self._entries = entries
+
+    async def get_suggestion(self, value: str) -> str | None:
+        return completed(value, self._entries())
 
 
 class InstancesScreen(Screen[None]):
@@ -29,6 +57,8 @@ class InstancesScreen(Screen[None]):
         Binding("slash", "find", "find"),
         Binding("v", "evaluate", "evaluate"),
         Binding("V", "evaluate_all", "evaluate all"),
+        Binding("D", "differing", "only differing", show=False),
+        Binding("tab", "complete", "complete", show=False, priority=True),
         Binding("escape", "clear", "clear", show=False),
         Binding("question_mark,f1", "app.help", "help"),
         Binding("q", "app.quit", "quit"),
@@ -43,7 +73,11 @@ class InstancesScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield Banner(id="title", tallest=1, cut=True)
-        yield CleanInput(placeholder="find: every word must occur in query, domain, uuid or verdict", id="find")
+        yield CleanInput(
+            placeholder="find words of query, domain, uuid or verdict; or ~cap 4 ~policy applies ~fail tool_sequence",
+            suggester=FilterSuggester(lambda: self.listing.entries),
+            id="find",
+        )
         yield Banner(id="columns", tallest=1, cut=True)
         yield PickList(id="instances")
         yield Banner(id="counts", tallest=2)
@@ -74,7 +108,22 @@ class InstancesScreen(Screen[None]):
         self.query_one("#columns", Banner).show_lines([(*line("  "), *self.listing.head(width - 2))])
         listed.reload()
         counts = self.note or line((f" {self.listing.counts()}", "dim"), *self.app.problem_words())
-        self.query_one("#counts", Banner).show_lines([counts])
+        said = self._about_filter()
+        self.query_one("#counts", Banner).show_lines([said, counts] if said else [counts])
+
+    def _about_filter(self) -> Line:
+        """How the expression in the search line can go on, else why it cannot be read."""
+        field = self.query_one("#find", CleanInput)
+        offered = []
+        if field.has_focus and "~" in field.value:
+            from vakra_tui.state.entry_filter import completions
+
+            offered = completions(field.value, self.listing.entries)
+        if offered and (offered[0].replaces or self.listing.problem):
+            words = "  ".join(f"{one_line(each.text, 30)} ({each.meaning})" for each in offered[:OFFERED])
+            more = f"  and {len(offered) - OFFERED} more" if len(offered) > OFFERED else ""
+            return line((" tab: ", "accent"), (words + more, "dim"))
+        return line((f" {self.listing.problem}", "warn")) if self.listing.problem else ()
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.draw)
@@ -98,6 +147,23 @@ class InstancesScreen(Screen[None]):
     @on(CleanInput.Submitted, "#find")
     def _found(self) -> None:
         self.query_one("#instances").focus()
+
+    def action_complete(self) -> None:
+        """In the search line take the first completion; elsewhere go to the next part of the screen."""
+        field = self.query_one("#find", CleanInput)
+        line_ = completed(field.value, self.listing.entries) if field.has_focus else None
+        if line_ is None:
+            self.focus_next()
+            return
+        field.value = line_ + " "
+        field.cursor_position = len(field.value)
+
+    def action_differing(self) -> None:
+        """Only the instances that the runs fare differently on, or all again."""
+        field = self.query_one("#find", CleanInput)
+        field.display = True
+        field.value = "" if field.value.strip() == DIFFERING else DIFFERING
+        field.display = bool(field.value)
 
     def action_clear(self) -> None:
         field = self.query_one("#find", CleanInput)

@@ -42,7 +42,10 @@ class ToolsScreen(Screen[ToolSpec | ToolCall | None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "back"),
-        Binding("down", "down", "choose", show=False),
+        Binding("down", "move(1)", "choose", show=False),
+        Binding("up", "move(-1)", "choose", show=False),
+        Binding("pagedown", "move_page(1)", "choose", show=False),
+        Binding("pageup", "move_page(-1)", "choose", show=False),
         Binding("tab", "complete", "complete", show=True, priority=True),
         Binding("enter", "open", "form", show=True),
         Binding("slash", "find", "find"),
@@ -124,8 +127,12 @@ class ToolsScreen(Screen[ToolSpec | ToolCall | None]):
         if self.chosen is not None:
             self.dismiss(self.chosen)
 
-    def action_down(self) -> None:
-        self.query_one("#tools").focus()
+    def action_move(self, rows: int) -> None:
+        """Another tool, while the search line keeps the keyboard."""
+        self.query_one("#tools", PickList).action_move(rows)
+
+    def action_move_page(self, pages: int) -> None:
+        self.query_one("#tools", PickList).action_move_page(pages)
 
     def action_find(self) -> None:
         self.query_one("#find").focus()

@@ -250,11 +250,16 @@ def raw_line(call: ToolCall) -> str:
 
 
 def matching(tools: Sequence[ToolSpec], text: str) -> list[ToolSpec]:
-    """Tools whose name or description holds every word of ``text``, those with all words in the name first."""
+    """Tools whose name or description holds every word of ``text``, those with all words in the name first.
+
+    Among those the names that hold the words together come first, then the shorter ones, which say least besides.
+    """
     words = text.casefold().split()
     if not words:
         return list(tools)
+    together = "_".join(words)
     named = [tool for tool in tools if all(word in tool.name.casefold() for word in words)]
+    named.sort(key=lambda tool: (together not in tool.name.casefold(), len(tool.name)))
     described = [
         tool
         for tool in tools

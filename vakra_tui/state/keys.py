@@ -52,6 +52,8 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (
             ("enter", "open the debugger"),
             ("/", "find: every word must occur in query, domain, uuid or verdict"),
+            ("/ ~", "or filter: ~cap 4 ~policy applies ~fail tool_sequence !~err (tab completes)"),
+            ("D", "only those on which the runs differ, or all again"),
             ("v V", "evaluate this instance, or all that are shown"),
         ),
     ),
@@ -73,10 +75,10 @@ SIGNS: tuple[tuple[str, str], ...] = (
 )
 
 
-def help_lines() -> list[Line]:
-    """The help screen."""
+def help_lines(first: str = "") -> list[Line]:
+    """The help screen, the groups of keys whose titles begin with ``first`` on top."""
     lines: list[Line] = []
-    for title, keys in KEYS:
+    for title, keys in sorted(KEYS, key=lambda group: not group[0].startswith(first)):
         lines.append(line((title, "title")))
         lines += [line((f"  {key:<8}", "accent"), HANG, words) for key, words in keys]
         lines.append(BLANK)

@@ -32,6 +32,7 @@ class Entry:
     query: str | None = None
     turns: int = 1
     policy: bool = False
+    applies: str = "none"
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     problem: str = ""
 
@@ -57,11 +58,28 @@ class Listing:
         self.search = ""
         self.shown: list[Entry] = list(entries)
         self.profile = "paper"
+        self.problem = ""
         self._width = 80
 
     def find(self, text: str) -> None:
-        """Show the rows that hold every word of ``text``; brackets and other signs mean themselves."""
+        """Show the rows that an expression (``~cap 4``) matches, or that hold every word of ``text``.
+
+        In words brackets and other signs mean themselves. ``problem`` says why an expression cannot be read; the rows
+        stay then.
+        """
         self.search = text
+        self.problem = ""
+        if "~" in text:
+            from sessions.filters import FilterError
+            from vakra_tui.state.entry_filter import ENTRY_FILTERS
+
+            try:
+                wanted = ENTRY_FILTERS.parse(text)
+            except FilterError as error:
+                self.problem = str(error)
+                return
+            self.shown = [entry for entry in self.entries if wanted.matches(entry)]
+            return
         words = text.casefold().split()
         self.shown = [entry for entry in self.entries if matches(entry, words)] if words else list(self.entries)
 

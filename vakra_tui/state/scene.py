@@ -6,13 +6,15 @@ nothing and computes nothing.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from eval.model import Verdict
-from sessions.breakpoints import Breakpoint, Pause
 from sessions.trajectory import Step
 from toolenv.environment import TableView
 from toolenv.model import Instance, Json, Prediction, ToolCall, Value
+
+if TYPE_CHECKING:
+    from sessions.breakpoints import Breakpoint, Pause
 
 StepOutcome = Literal["ok", "failed", "refused", "no answer", "answer", "gave up", "message", "pending"]
 

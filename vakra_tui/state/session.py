@@ -462,6 +462,8 @@ class DebugSession:
         timeline.hand_over(self._driver())
         if at < timeline.branch.length or timeline.finished:
             await timeline.fork(self._before_the_end(at), name=f"{wheel.replace('_', ' ')} from {at}")
+        if wheel == "human":
+            await self._make_opening()
         await self._show(force=True)
 
     def _before_the_end(self, at: int) -> int:

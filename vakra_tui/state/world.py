@@ -168,6 +168,8 @@ class World:
 
     def read_entries(self, entries: Sequence[Entry]) -> None:
         """Read the records of some rows for their query, number of turns and policy."""
+        from toolenv.policy import applicability_of
+
         for entry in entries:
             if entry.query is not None or entry.problem:
                 continue
@@ -177,6 +179,7 @@ class World:
                     entry.query = instance.query
                     entry.turns = len(instance.turns)
                     entry.policy = bool(instance.policy.strip())
+                    entry.applies = applicability_of(instance)
                 else:
                     run, prediction = next(iter(entry.predictions.items()))
                     entry.query = self._runs[run].load(prediction).query

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from eval.judges.human import JUDGE_EVIDENCE, PROGRAM_EVIDENCE
 from eval.model import Evidence, Ruling, StageResult, Verdict
 from vakra_tui.state.lines import HANG, Line, Role, Span, line
 from vakra_tui.state.scene import Scene
@@ -145,6 +144,8 @@ def _reason(name: str, ruled: StageResult | Ruling) -> Line:
 
 def _overridden(evidence: Sequence[Evidence]) -> list[Span]:
     """What was said before a person ruled."""
+    from eval.judges.human import JUDGE_EVIDENCE, PROGRAM_EVIDENCE
+
     for key in (JUDGE_EVIDENCE, PROGRAM_EVIDENCE):
         for entry in evidence:
             kept = entry.get(key)
