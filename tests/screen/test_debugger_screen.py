@@ -154,7 +154,7 @@ async def test_refusals_are_told_while_typing(store: Store) -> None:
 
 
 async def test_arrows_never_take_the_keyboard_from_what_is_typed(store: Store) -> None:
-    async with opened(toy.wiring(instance="u-1", store=store, runs=[])) as (app, pilot):
+    async with opened(toy.wiring(instance="u-1", store=store, runs=[])) as (_, pilot):
         await pilot.press("n")
         await until_shown(pilot, "4 tools on offer")
         await pilot.press("down", "down", "up", *"get_loc", "down", "enter")
