@@ -39,9 +39,7 @@ class PaperProfile:
 
     name = "paper"
 
-    def __init__(
-        self, *, repair: bool = False, on_repair: Callable[[Item, RepairResult], None] | None = None
-    ) -> None:
+    def __init__(self, *, repair: bool = False, on_repair: Callable[[Item, RepairResult], None] | None = None) -> None:
         self._repair = repair or on_repair is not None
         self._on_repair = on_repair
 

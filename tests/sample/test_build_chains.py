@@ -44,7 +44,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ('SELECT AVG(CASE WHEN "group" = \'a\' THEN "unit price" END) FROM "order"', 2),
         ('SELECT CAST(COUNT(CASE WHEN "group" = \'b\' THEN id END) AS REAL) / COUNT(id) FROM "order"', None),
         ("SELECT name FROM person WHERE id = (SELECT MAX(id) FROM person)", 3),
-        ("SELECT SUM(IIF(\"group\" = 'a', 1, 0)) FROM \"order\"", 2),
+        ('SELECT SUM(IIF("group" = \'a\', 1, 0)) FROM "order"', 2),
         ("SELECT id FROM \"order\" WHERE substr(placed, 6, 2) = '07'", 3),
         ("SELECT COUNT(*) FROM \"order\" WHERE strftime('%Y-%m', placed) = '2021-07'", 3),
         ("SELECT a.name FROM person a JOIN person b ON a.chief = b.id WHERE b.name = 'O''Neil'", 2),
@@ -81,7 +81,7 @@ async def test_a_chain_with_another_answer_is_refused(
     ("sql", "words"),
     [
         ("SELECT COUNT(*) FROM person GROUP BY chief", "GROUP BY"),
-        ("SELECT name FROM person WHERE id IN (SELECT buyer FROM \"order\")", "sub-select"),
+        ('SELECT name FROM person WHERE id IN (SELECT buyer FROM "order")', "sub-select"),
         ('SELECT p.name FROM person p LEFT JOIN "order" o ON o.buyer = p.id', "LEFT JOIN"),
         ("SELECT name FROM person UNION SELECT 'x'", "plain SELECT"),
         ("SELECT name FROM person; DROP TABLE person", "plain SELECT"),
