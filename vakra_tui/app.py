@@ -244,7 +244,7 @@ class VakraApp(App[int]):
         from vakra_tui.screens.help import HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
-            self.push_screen(HelpScreen())
+            self.push_screen(HelpScreen("Instances" if self.screen is self.instances else ""))
 
     def action_problems(self) -> None:
         """All problems of dataset and runs, one a line."""

@@ -320,6 +320,16 @@ async def test_help_lists_the_keys_and_closes(store: Store) -> None:
         await until_shown(pilot, "one step forth")
 
 
+async def test_help_begins_with_the_keys_of_the_list_in_the_list(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        await pilot.press("escape")
+        await until_shown(pilot, "evaluate all")
+        await pilot.press("question_mark")
+        await until_shown(pilot, "open the debugger")
+        shown = squeezed(app)
+        assert "one step forth" not in shown or shown.index("open the debugger") < shown.index("one step forth")
+
+
 async def test_the_palette_offers_what_the_keys_do(store: Store) -> None:
     async with opened(toy.wiring(instance="u-1", store=store)) as (_, pilot):
         await pilot.press("ctrl+p")
