@@ -47,6 +47,7 @@ class DebuggerScreen(PlayingVerbs, PausingVerbs, JudgingVerbs):
         Binding("g", "go_to", "go to"),
         Binding("v", "evaluate", "evaluate"),
         Binding("n", "new_call", "call a tool"),
+        Binding("r", "repair", "repair search", show=False),
         Binding("J", "judge", "rule a gate", show=False),
         Binding("a", "answer", "answer", show=False),
         Binding("x", "decline", "decline", show=False),

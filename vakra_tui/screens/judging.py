@@ -17,6 +17,25 @@ class JudgingVerbs(DebugBase):
     def action_evaluate(self) -> None:
         self._verb(self.session.evaluate)
 
+    @work(group="session")
+    async def action_repair(self) -> None:
+        """Search for the smallest repair; what was found can be opened as a branch. Leaving ends the search."""
+        from vakra_tui.screens.choice import ChoiceScreen
+
+        try:
+            found = await self.app.engine.run(self.session.in_turn(self.session.repair))
+        except VakraError as error:
+            self.app.report(str(error))
+            return
+        if found.repair is None:
+            self.app.report(found.sentence, title="Repair search")
+            return
+        choices = (("open it", "the repaired trajectory, run on a branch"), ("leave it", "go on as it is"))
+        picked = await self.app.push_screen_wait(ChoiceScreen(f"Repair search: {found.sentence}", choices))
+        if picked == "open it":
+            self._follow = True
+            await self._do(self.session.open_repair, found.repair)
+
     @work(exclusive=True, group="doing")
     async def action_judge(self) -> None:
         """Rule a gate of the shown verdict: pass or fail, with a reason; or take such a ruling back."""

@@ -15,6 +15,7 @@ KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             ("0", "again from before the first step, on a branch; s and c go on"),
             ("g", "go to a step by its number"),
             ("v", "evaluate this branch: policy, tool sequence, final response"),
+            ("r", "repair search: the one replacement that would have saved this trajectory"),
             ("J", "rule a gate of the verdict yourself: pass or fail, and why; it overrides and is marked human"),
         ),
     ),

@@ -21,6 +21,7 @@ from vakra_tui.state.scene import Scene
 
 if TYPE_CHECKING:
     from eval.judges import HumanRuling
+    from eval.repair import Progress, Repair, RepairResult
     from eval.truths import Truth
     from sessions.breakpoints import Breakpoint, Pause
     from sessions.dataflow import GroundTruthAnalysis
@@ -427,6 +428,59 @@ class DebugSession:
     async def rule(self, gate: Gate, ruling: HumanRuling | None) -> None:
         """Rule a gate of the shown branch, or take a ruling back; the verdict is computed anew. ``StoreError``."""
         await self.world.rulings.put(self._ruled_subject(), self.instance.uuid, gate, ruling)
+        await self.evaluate()
+
+    async def repair(self) -> RepairResult:
+        """Search for what would have saved the present branch. Raises ``DataError`` where nothing can be searched."""
+        from eval.case import Case
+        from eval.judge import JudgeFailure
+        from eval.repair import search
+
+        timeline = self._ready()
+        if self._truth is None or self.subject is None:
+            raise DataError("A repair is searched along the reference path, and none was executed here.")
+        if not timeline.finished:
+            raise DataError("A repair is searched for a finished trajectory: run it to its end first.")
+        case = Case(
+            run=self.subject.run,
+            instance=self.instance,
+            truth=self._truth.executed,
+            prediction=await timeline.executed(),
+            tools=self._truth.tools,
+        )
+        judge = await self.world.rulings.over(self.world.judge, self.subject.run, self._ruled_subject())
+        self._working = "searching a repair"
+        await self._show(force=True)
+
+        def told(progress: Progress) -> None:
+            self._working = f"searching a repair, {progress.tried} of {progress.total}"
+
+        ticking = asyncio.create_task(self._tick())
+        try:
+            return await search(
+                case, self.world.environments.serving(self.instance), judge=judge, progress=told, offload=True
+            )
+        except JudgeFailure as error:
+            raise DataError(str(error)) from error
+        finally:
+            ticking.cancel()
+            self._working = ""
+            await self._show(force=True)
+
+    async def _tick(self) -> None:
+        """A scene every little while, as long as something works."""
+        while True:
+            await asyncio.sleep(2 * SHOW_EVERY_S)
+            await self._show()
+
+    async def open_repair(self, repair: Repair) -> None:
+        """Run a repaired trajectory on a branch of its own, from where it leaves the present one, and evaluate it."""
+        timeline = self._ready()
+        self._pause = None
+        await timeline.fork(self._before_the_end(repair.fork_at), name="repair")
+        for step in repair.executed.trajectory.steps[timeline.branch.length :]:
+            if not step.opening:
+                await timeline.decide(step.decision, "ground_truth")
         await self.evaluate()
 
     async def hint(self) -> None:
