@@ -42,11 +42,11 @@ from toolenv.build.builder import BuildFiles, build  # noqa: E402
 from toolenv.build.card import by_kind  # noqa: E402
 from toolenv.build.generate import BuildSettings  # noqa: E402
 from toolenv.build.layout import write_json  # noqa: E402
+from toolenv.build.reference_runs import shuffled  # noqa: E402
 from toolenv.build.truth import GOLD_BUT_HIDDEN  # noqa: E402
 from toolenv.dataset import Dataset  # noqa: E402
 from toolenv.model import CAPABILITY_DIRS  # noqa: E402
 from toolenv.native import NativeEnvironment  # noqa: E402
-from vakra_tui.sample.runs import answer_text  # noqa: E402
 
 DOMAINS = ("beer_factory", "student_club", "student_loan", "superhero", "toxicology")
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "measurements" / "build.md"
@@ -96,7 +96,8 @@ async def _measure(shared: Path, out: Path, domain: str) -> dict[str, Any]:
         await build(files, Path(again) / "out", BuildSettings())
         profile.disable()
         same = _bytes(out) == _bytes(Path(again) / "out")
-    scores, findings = [], Counter()
+    scores = []
+    findings: Counter[str] = Counter()
     for split in ("test", "train"):
         report = await check_dataset(
             Dataset.open(out, split), EnvironmentChain([NativeEnvironment(Dataset.open(out, split))])
@@ -160,54 +161,6 @@ async def _shuffled(out: Path, domain: str) -> dict[str, Any]:
         "of": len(verdicts),
         "sieve": dict(Counter(v.sieve for v in verdicts if v.passed is not True)),
     }
-
-
-def shuffled(records: Sequence[Mapping[str, Any]], rng: random.Random) -> list[dict[str, Any]]:
-    """Submission records with the ground truth's calls, texts and numbers of the arguments dealt out anew.
-
-    A call whose arguments hold nothing but handles keeps them; the answers go one instance further.
-    """
-    turns = [record["output"][-1] for record in records]
-    calls = [
-        [{"name": c["name"], "arguments": dict(c["arguments"])} for c in t["sequence"]["tool_call"]] for t in turns
-    ]
-    places = [
-        (call["arguments"], name)
-        for made in calls
-        for call in made
-        if call["name"] != "get_data"
-        for name, value in call["arguments"].items()
-        if isinstance(value, str | int | float) and not isinstance(value, bool) and _is_free(name)
-    ]
-    for kind in (str, (int, float)):
-        chosen = [(arguments, name) for arguments, name in places if isinstance(arguments[name], kind)]
-        values = [arguments[name] for arguments, name in chosen]
-        rng.shuffle(values)
-        for (arguments, name), value in zip(chosen, values, strict=True):
-            arguments[name] = value
-    answers = [answer_text(turn["answer"]) for turn in turns]
-    return [
-        {
-            "uuid": record["uuid"],
-            "domain": record["domain"],
-            "status": "success",
-            "error": "",
-            "duration_s": 0.0,
-            "output": [
-                {
-                    "turn_id": turn["turn_id"],
-                    "query": turn["query"],
-                    "answer": answers[(number + 1) % len(answers)],
-                    "sequence": {"tool_call": made},
-                }
-            ],
-        }
-        for number, (record, turn, made) in enumerate(zip(records, turns, calls, strict=True))
-    ]
-
-
-def _is_free(name: str) -> bool:
-    return not name.startswith("data_label") and name not in ("input_1", "input_2", "n_results", "limit", "n")
 
 
 def _records(out: Path, split: str, capability: int, domain: str) -> list[dict[str, Any]]:

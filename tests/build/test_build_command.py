@@ -9,6 +9,7 @@ import pytest
 
 from tests.build.test_dataset_check import make_other_recording
 from toolenv.build.builder import BuildFiles, Built
+from toolenv.build.reference_runs import NAMES
 from vakra_tui.cli import main
 
 
@@ -58,3 +59,21 @@ def test_what_cannot_be_meant(words: list[str], sentence: str, capsys: pytest.Ca
         code = int(str(stop.code))
     assert code == 2
     assert sentence in capsys.readouterr().err
+
+
+def test_reference_runs_score_one_and_near_zero(
+    built: tuple[Path, Built], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs, data = tmp_path / "runs", str(built[0])
+    check = ["build", "--check", data, "--split", "test", "--quiet", "--runs-out", str(runs)]
+    assert main(check) == 0
+    scores = {}
+    for name in NAMES:
+        report = tmp_path / f"{name}.json"
+        words = [data, "--run", str(runs / name), "--batch", "--quiet", "--no-sessions", "--out", str(report)]
+        assert main(words) == 0
+        scores[name] = json.loads(report.read_text(encoding="utf-8"))["scores"]["leaderboard"]["score"]
+    assert scores["oracle"] == 1.0
+    assert scores["shuffled"] < 0.1
+    assert main(check) == 2
+    assert "not an empty folder" in capsys.readouterr().err

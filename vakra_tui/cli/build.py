@@ -64,6 +64,9 @@ def _parser() -> Parser:
     check = parser.add_argument_group("check a dataset")
     check.add_argument("--check", metavar="DATA", help="execute and check every ground truth of a dataset")
     check.add_argument("--report", metavar="FILE", help="write all findings as JSON")
+    check.add_argument(
+        "--runs-out", metavar="DIR", help="also write two runs of a split: its oracle, and the same calls shuffled"
+    )
     check.add_argument("--split", action="append", metavar="NAME", help="only this split (default: all there are)")
     add_environment(parser)
     parser.add_argument("--quiet", action="store_true", help="no progress")
@@ -160,6 +163,10 @@ async def _check(arguments: argparse.Namespace) -> int:
 
     data = Path(arguments.check)
     splits = arguments.split or [s for s in ("test", "train") if (data / s).is_dir()] or ["test"]
+    if arguments.runs_out is not None:
+        from toolenv.build.reference_runs import write_reference_runs
+
+        write_reference_runs(data, Path(arguments.runs_out), splits[0])
     reports = {}
     for split in splits:
         wiring = Wiring(Options(data=arguments.check, split=split, environments=tuple(arguments.env or ("native",))))

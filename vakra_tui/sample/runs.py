@@ -20,9 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from toolenv.build.layout import SPLIT, write_json
+from toolenv.build.reference_runs import answer_text
 from toolenv.build.writer import instance_uuid
 from toolenv.errors import DataError
-from toolenv.model import CAPABILITY_DIRS, Json
+from toolenv.model import CAPABILITY_DIRS
 from vakra_tui.sample.sources import domains, sources_folder
 
 Record = dict[str, Any]
@@ -72,13 +73,6 @@ def changed(truth: Record, change: Mapping[str, Any]) -> Record | None:
             }
         ],
     }
-
-
-def answer_text(answer: Json) -> str:
-    """A ground-truth answer as an agent would write it: one value plainly, several as a JSON list."""
-    if isinstance(answer, list) and len(answer) == 1 and not isinstance(answer[0], list):
-        return str(answer[0])
-    return answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
 
 
 def change_of(changes: Mapping[str, Mapping[str, Any]], truth: Record) -> Mapping[str, Any]:
