@@ -129,6 +129,9 @@ class RowsSource:
     ``at_once`` says so (a table in memory), else later.
     """
 
+    sticky = 1
+    """Lines at the top that stay in view."""
+
     def __init__(self, names: Sequence[str], rows: int, fetch: Callable[[int], None], *, at_once: bool = False) -> None:
         self._names = tuple(names)
         self._rows = rows

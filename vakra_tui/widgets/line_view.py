@@ -89,7 +89,8 @@ class LineView(ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         scroll_x, scroll_y = self.scroll_offset
-        index = y + scroll_y
+        # The names of a table's columns stay in view; the line below them is the one that they would cover.
+        index = y if y < getattr(self._source, "sticky", 0) else y + scroll_y
         width = self.scrollable_content_region.width
         base = self.base_style(index)
         if index >= self._count:
