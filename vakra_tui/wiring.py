@@ -6,7 +6,7 @@ Making a ``Wiring`` is cheap and imports nothing heavy; each part is made on fir
 from __future__ import annotations
 
 import hashlib
-import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from inspect import isawaitable
@@ -375,8 +375,8 @@ class Wiring:
     def _relative(self, text: str, run: Run) -> str:
         """A sentence without the folders of this machine: a report holds no absolute path but the dataset's."""
         for folder, short in ((self.data_path, ""), (run.path, run.name)):
-            for spelling in (str(folder), str(folder.resolve())):
-                text = text.replace(spelling + os.sep, short + "/" if short else "").replace(spelling, short or ".")
+            for spelling in dict.fromkeys((str(folder), str(folder.resolve()))):
+                text = _without_folder(text, spelling, short)
         return text
 
     async def close(self) -> None:
@@ -388,6 +388,12 @@ class Wiring:
                 ended = ending()
                 if isawaitable(ended):
                     await ended
+
+
+def _without_folder(text: str, folder: str, short: str) -> str:
+    """``text`` with ``short`` for a folder's name where a whole path begins with it, and nowhere inside a word."""
+    place = re.compile(rf"(?<![\w./-]){re.escape(folder)}(/|(?![\w.-]))")
+    return place.sub(lambda found: (short + "/" if short else "") if found[1] else short or ".", text)
 
 
 def file_digest(path: Path) -> str:
