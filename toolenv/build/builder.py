@@ -13,6 +13,7 @@ import msgspec
 from toolenv.build import layout
 from toolenv.build.card import kind_of, write_card
 from toolenv.build.database import copy_database
+from toolenv.build.descriptions import read_descriptions
 from toolenv.build.generate import BuildSettings, DomainInput, Generated, Generator
 from toolenv.build.questions import read_documents, read_questions
 from toolenv.build.rewording import Rewording, Wording
@@ -82,6 +83,7 @@ async def build(
             passages=tuple(passages),
             facts=tuple(facts),
             distractors=others,
+            described=read_descriptions(files.database),
         )
         generated = Generator(given, settings).make()
         if not generated.source.tasks:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from toolenv.build import layout
+from toolenv.build.descriptions import read_descriptions
 from toolenv.build.source import Rejection
 from toolenv.model import CAPABILITY_DIRS, Json
 
@@ -36,6 +37,7 @@ def write_card(root: Path, files: BuildFiles, settings: BuildSettings, built: Bu
             "database": _digest(files.database),
             "questions": _digest(files.questions),
             "documents": _digest(files.documents) if files.documents is not None else None,
+            "described columns": dict(read_descriptions(files.database)),
         },
         "settings": msgspec.to_builtins(settings),
         "questions": {

@@ -68,7 +68,8 @@ class BuildSettings(Value, frozen=True):
 
 
 class DomainInput(Value, frozen=True):
-    """What a domain is made from. ``database`` is the copy that the dataset will hold."""
+    """What a domain is made from. ``database`` is the copy that the dataset will hold; ``described`` says what columns
+    are called."""
 
     name: str
     database: Path
@@ -76,6 +77,7 @@ class DomainInput(Value, frozen=True):
     passages: tuple[Passage, ...] = ()
     facts: tuple[StatedFact, ...] = ()
     distractors: Mapping[str, tuple[Passage, ...]] = {}
+    described: Mapping[str, str] = {}
 
 
 class Generated(Value, frozen=True):
@@ -113,6 +115,7 @@ class Generator:
             vocabulary = Vocabulary(
                 [q.question for q in given.questions],
                 [t.name for t in schema.tables] + [c.name for t in schema.tables for c in t.columns],
+                given.described,
             )
             entities = Entities(gold.connection, schema, gold_joins(given.questions, schema))
             reading = SchemaReading(gold.connection, schema, entities, vocabulary)

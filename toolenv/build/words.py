@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from toolenv.build.wording import plain
 
@@ -45,6 +45,10 @@ _VERB = re.compile(r"\b(?:do|does|did|is|are|was|were|has|have|had|of|in|to)\b",
 _HEAD = re.compile(
     r"^the (?P<head>.+?)(?: (?:of|in|from|by|with|that|who|whose|which|for|at|on|among|to|has|have|is)\b|,|$)", re.I
 )
+_ONCE = re.compile(
+    r"(?P<counted> are there)? whose (?P<thing>[a-z]+(?: [a-z]+)?) is the (?P=thing) with the "
+    r"(?=(?:most|fewest|highest|lowest)\b)"
+)
 _RELATIVE = re.compile(r"\b(?:who|which|whose|that)\b", re.IGNORECASE)
 
 
@@ -79,9 +83,14 @@ def plural(noun: str) -> str:
 
 
 class Vocabulary:
-    """Names of a schema as words. Names that are written together are parted as the questions part them."""
+    """Names of a schema as words. Names that are written together are parted as the questions part them.
 
-    def __init__(self, questions: Iterable[str], names: Iterable[str]) -> None:
+    ``described`` are words for names; they count where the questions do not use the name itself.
+    """
+
+    def __init__(
+        self, questions: Iterable[str], names: Iterable[str], described: Mapping[str, str] | None = None
+    ) -> None:
         wanted = {plain(name).replace("_", "") for name in names}
         seen: dict[str, Counter[str]] = {}
         spoken: set[str] = set()
@@ -97,6 +106,7 @@ class Vocabulary:
                             seen.setdefault(joined, Counter())[ending] += 1
         self._parted = {joined: min(ways, key=lambda w: (-ways[w], w)) for joined, ways in seen.items()}
         self._spoken = spoken
+        self._described = described or {}
 
     def speaks_of(self, words: str) -> bool:
         """Whether the questions use the words in this form."""
@@ -106,7 +116,8 @@ class Vocabulary:
         """A table's or column's name as lower-case words."""
         spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
         spaced = re.sub(r"[\W_]+", " ", spaced).strip().lower()
-        return self._parted.get(spaced.replace(" ", ""), spaced)
+        parted = self._parted.get(spaced.replace(" ", ""))
+        return parted or self._described.get(name, spaced)
 
     def table(self, name: str) -> str:
         """What one row of a table is called."""
@@ -324,10 +335,18 @@ def _is_whole(text: str, start: int, end: int) -> bool:
 
 
 def filled(text: str, phrase: str) -> str:
-    """A question or phrase with its slot filled; a possessive after a long phrase becomes ``of``."""
+    """A question or phrase with its slot filled; a possessive after a long phrase becomes ``of``.
+
+    What names the same thing twice says it once: ``the atoms whose molecule is the molecule with the most bonds``
+    becomes ``the atoms of the molecule with the most bonds``.
+    """
     if len(phrase.split()) > 1:
         text = _OWNED.sub(r"the \g<owned> of \g<slot>", text)
-    return text.replace("{0}", phrase)
+    return _ONCE.sub(_said_once, text.replace("{0}", phrase))
+
+
+def _said_once(match: re.Match[str]) -> str:
+    return f"{' belong to' if match['counted'] else ' of'} the {match['thing']} with the "
 
 
 def reads_well(text: str, phrase: str) -> bool:
