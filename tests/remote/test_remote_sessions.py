@@ -297,6 +297,7 @@ async def test_containers_that_cannot_be_reached_say_why(make: Any, binaries: Pa
         ("tasks: {1: {command: a, domains: x}}", "`domains` is a list"),
         ("tasks: {1: {servers: []}}", "`servers` is a list"),
         ("tasks: [", "not valid YAML"),
+        ("tasks:\n  1: [a", r"not valid YAML: .*line 2, column"),
     ],
 )
 def test_a_connection_file_that_cannot_be_used_says_where(tmp_path: Path, text: str, said: str) -> None:
@@ -368,12 +369,12 @@ def test_the_commands_reach_servers_and_say_which_do_not_answer(
     from vakra_tui.cli import main
 
     folder = tmp_path / "data" / "test"
-    for name in ("capability_2_dashboard_apis", "capability_3_multihop_reasoning"):
+    for name in ("capability_2_dashboard_apis", "capability_3_multihop_reasoning", "capability_4_multiturn"):
         (folder / name / "input").mkdir(parents=True)
         record = {"uuid": f"t-{name}", "domain": "towns", "dialogue": {"turns": [{"turn_id": 0, "query": "?"}]}}
         (folder / name / "input" / "towns.json").write_text(json.dumps([record]))
     path = tmp_path / "c.yaml"
-    path.write_text(yaml.safe_dump({"tasks": {2: entry("banner"), 3: entry("dies at start")}}))
+    path.write_text(yaml.safe_dump({"tasks": {2: entry("banner"), 3: entry("dies at start"), 4: entry("content")}}))
     words = [str(tmp_path / "data"), "--env", f"config:{path}"]
     assert main(["doctor", *words, "--db", f"sqlite:///{tmp_path / 's.db'}"]) == 4
     printed = capfd.readouterr().out
@@ -384,4 +385,8 @@ def test_the_commands_reach_servers_and_say_which_do_not_answer(
     streams = capfd.readouterr()
     assert streams.out == "ask: x\n"
     assert "lines on its stdout that are no messages" in streams.err
+    domain = ["--capability", "4", "--domain", "towns"]
+    assert main(["tools", *words, *domain, "ask", json.dumps({"text": '{"content": []}'})]) == 0
+    streams = capfd.readouterr()
+    assert (streams.out, "no content at all" in streams.err) == ("\n", True)
     assert main(["tools", *words, "--capability", "3", "--domain", "towns"]) == 3

@@ -61,6 +61,14 @@ class CapabilityConfig(Value, frozen=True):
     timeout_s: float = DEADLINE_S
 
 
+def _what_is_wrong(error: Exception) -> str:
+    """A parser's complaint in one line, with the place in the file where it tells one."""
+    mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", None)
+    if mark is None or not problem:
+        return str(error).splitlines()[0]
+    return f"{problem} (line {mark.line + 1}, column {mark.column + 1})"
+
+
 def read_config(path: Path) -> dict[int, CapabilityConfig]:
     """The capabilities of a connection file. Raises ``DataError`` that names file and key."""
     import yaml
@@ -70,7 +78,7 @@ def read_config(path: Path) -> dict[int, CapabilityConfig]:
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise DataError(f"{path} is not valid YAML: {str(error).splitlines()[0]}.") from error
+        raise DataError(f"{path} is not valid YAML: {_what_is_wrong(error)}.") from error
     entries = value.get("tasks", value.get("capabilities")) if isinstance(value, dict) else None
     if not isinstance(entries, dict) or not entries:
         raise DataError(f"{path} has no `tasks:` with an entry for each capability.")

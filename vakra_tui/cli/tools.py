@@ -116,6 +116,8 @@ async def _call(session: ToolSession, tools: Sequence[ToolSpec], name: str, argu
     result = await session.call(name, coerce(spec, arguments)[0] if spec is not None else arguments)
     with stdout() as stream:
         stream.write("\n".join(sanitize(line) for line in result.text.split("\n")).encode() + b"\n")
+    for note in result.notes:
+        narrate(f"vakra-tui tools: {note}")
     if result.failed:
         narrate(f"vakra-tui tools: the call of {name} failed")
         return TOOL_FAILED
