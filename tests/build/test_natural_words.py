@@ -48,6 +48,11 @@ def test_columns_are_called_as_they_are_described(tmp_path: Path) -> None:
             "the publisher of Blue Beetle",
             "How many heroes are there whose publisher is the publisher of Blue Beetle?",
         ),
+        (
+            "How many atoms are there whose element is {0}?",
+            "the most common element among the atoms of TR001",
+            "How many atoms are there with the most common element among the atoms of TR001?",
+        ),
         ("Who owns {0}'s brewery?", "the oldest beer", "Who owns the brewery of the oldest beer?"),
     ],
 )

@@ -49,6 +49,7 @@ _ONCE = re.compile(
     r"(?P<counted> are there)? whose (?P<thing>[a-z]+(?: [a-z]+)?) is the (?P=thing) with the "
     r"(?=(?:most|fewest|highest|lowest)\b)"
 )
+_MOST_COMMON = re.compile(r" whose (?P<what>[a-z]+(?: [a-z]+){0,3}) is the most common (?P=what) among\b")
 _RELATIVE = re.compile(r"\b(?:who|which|whose|that)\b", re.IGNORECASE)
 
 
@@ -342,7 +343,8 @@ def filled(text: str, phrase: str) -> str:
     """
     if len(phrase.split()) > 1:
         text = _OWNED.sub(r"the \g<owned> of \g<slot>", text)
-    return _ONCE.sub(_said_once, text.replace("{0}", phrase))
+    text = _ONCE.sub(_said_once, text.replace("{0}", phrase))
+    return _MOST_COMMON.sub(r" with the most common \g<what> among", text)
 
 
 def _said_once(match: re.Match[str]) -> str:
