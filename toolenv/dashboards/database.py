@@ -130,6 +130,8 @@ class ReadOnlyDatabase:
 def open_read_only(path: Path) -> sqlite3.Connection:
     """Open a database file for reading alone; immutable only where no ``-wal`` or ``-journal`` lies beside it.
 
+    No statement can open another file through the connection.
+
     Raises ``EnvironmentFailure`` with the reason when the file is not there or is no database.
     """
     if not path.is_file():
@@ -141,6 +143,7 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise EnvironmentFailure(_cannot_open(path, beside, error)) from error
     connection.text_factory = decode_text
+    connection.set_authorizer(_no_other_file)
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except (sqlite3.Error, UnicodeDecodeError) as error:  # a damaged schema makes sqlite3 fail over its own message
@@ -172,6 +175,11 @@ def _authorize(action: int, first: str | None, second: str | None, _database: st
     if action == sqlite3.SQLITE_FUNCTION and (second or "").lower() not in _REFUSED_FUNCTIONS:
         return sqlite3.SQLITE_OK
     return sqlite3.SQLITE_DENY
+
+
+def _no_other_file(action: int, _first: str | None, _second: str | None, _base: str | None, _by: str | None) -> int:
+    """``mode=ro`` guards the opened file alone: ATTACH, and VACUUM INTO by it, would make or read another."""
+    return sqlite3.SQLITE_DENY if action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH) else sqlite3.SQLITE_OK
 
 
 def _has_surrogate(text: str) -> bool:
