@@ -348,17 +348,20 @@ async def measure_judge(material: Material, scratch: Path, options: argparse.Nam
 
 
 async def measure_offline(material: Material, scratch: Path, options: argparse.Namespace) -> list[dict[str, Any]]:
-    one, many, loops = [], [], []
+    one, bare, many, loops = [], [], [], []
     dataset = Dataset.open(material.data)
     for number in range(options.repeat):
         one.append(batch(material, scratch, f"one{number}", "--workers", "1"))
+        bare.append(batch(material, scratch, f"bare{number}", "--workers", "1", "--no-sessions"))
         many.append(batch(material, scratch, f"many{number}", "--workers", str(options.workers)))
         async with mcp_environment(dataset, scratch) as environment:
             loops.append(await loop_seconds(material, environment, OfflineJudge(), dataset, options.baseline))
     scored = one[0][2]["counts"]["scored"]
     what = f"offline rules, {scored} scored, against MCP on stdio"
-    single = {**compared("offline", f"{what}, 1 process", one, loops, options.count), "target": None}
-    return [single, compared("offline", f"{what}, {options.workers} workers", many, loops, options.count)]
+    kept = compared("offline", f"{what}, 1 process, sessions kept", one, loops, options.count)
+    alike = compared("offline", f"{what}, 1 process, nothing kept, as in the loop", bare, loops, options.count)
+    workers = compared("offline", f"{what}, {options.workers} workers, sessions kept", many, loops, options.count)
+    return [{**kept, "target": None}, alike, {**workers, "target": None}]
 
 
 def compared(
