@@ -7,6 +7,7 @@ which is filled in when the chain is executed.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -82,7 +83,7 @@ def _written(column: ColumnRef) -> str:
     return f"{column.alias}.{column.column}"
 
 
-class _Writer:
+class _Writer(ABC):
     """Writes steps; the subclasses know how one style spells an operation."""
 
     def __init__(self, universe: Universe) -> None:
@@ -139,23 +140,23 @@ class _Writer:
         left, right = self._scalar(data, scalar.left), self._scalar(data, scalar.right)
         return self.add("Calculator", "value", input_1=left, input_2=right, operation=scalar.operation)
 
-    def filter(self, data: Ref, key: str, condition: Condition, value: Any) -> Ref:
-        raise NotImplementedError
+    @abstractmethod
+    def filter(self, data: Ref, key: str, condition: Condition, value: Any) -> Ref: ...
 
-    def substring(self, data: Ref, key: str, start: int, end: int) -> Ref:
-        raise NotImplementedError
+    @abstractmethod
+    def substring(self, data: Ref, key: str, start: int, end: int) -> Ref: ...
 
-    def date_part(self, data: Ref, key: str, pattern: str) -> Ref:
-        raise NotImplementedError
+    @abstractmethod
+    def date_part(self, data: Ref, key: str, pattern: str) -> Ref: ...
 
-    def sort(self, data: Ref, key: str, ascending: bool) -> Ref:
-        raise NotImplementedError
+    @abstractmethod
+    def sort(self, data: Ref, key: str, ascending: bool) -> Ref: ...
 
-    def aggregate(self, data: Ref, aggregate: Aggregate) -> Ref:
-        raise NotImplementedError
+    @abstractmethod
+    def aggregate(self, data: Ref, aggregate: Aggregate) -> Ref: ...
 
-    def columns(self, data: Ref, keys: list[str], distinct: bool, limit: int | None) -> int:
-        raise NotImplementedError
+    @abstractmethod
+    def columns(self, data: Ref, keys: list[str], distinct: bool, limit: int | None) -> int: ...
 
 
 class _SlotWriter(_Writer):
