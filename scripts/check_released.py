@@ -15,7 +15,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from eval.vakra.released import Comparison, compare_cases, compare_results
+from released_files import Comparison, compare_cases, compare_results
 
 
 def main() -> int:
