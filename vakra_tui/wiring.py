@@ -247,6 +247,11 @@ class Wiring:
 
         return kept_verdicts(self, index)
 
+    @property
+    def profile_name(self) -> str:
+        """The name of ``profile``, known before the profile's rules are imported."""
+        return self.options.profile
+
     @cached_property
     def profile(self) -> Profile:
         if self.options.profile == "vakra":

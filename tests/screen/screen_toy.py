@@ -183,6 +183,7 @@ class ToyWiring:
         self.environments = EnvironmentChain([environment])  # type: ignore[list-item]
         self.judge: Any = OfflineJudge()
         self.profile = PaperProfile()
+        self.profile_name = self.profile.name
         self.store = store
         self.on_store_wait: Callable[[float], None] | None = None
 

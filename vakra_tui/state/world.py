@@ -74,6 +74,9 @@ class Wiring(Protocol):
     @property
     def profile(self) -> Profile: ...
 
+    @property
+    def profile_name(self) -> str: ...
+
     def kept_verdicts(self, index: int) -> Iterable[tuple[Item, Verdict]]: ...
 
     def refs(self) -> Sequence[InstanceRef]: ...
@@ -272,7 +275,7 @@ class World:
     @property
     def profile(self) -> str:
         """The profile by which the list's verdicts are made; the debugger's own are always those of ``paper``."""
-        return self.wiring.profile.name
+        return self.wiring.profile_name
 
     # --- verdicts and sessions ---------------------------------------------------------------------------------------
 
