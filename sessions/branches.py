@@ -7,7 +7,7 @@ from typing import Literal
 
 import msgspec
 
-from sessions.divergence import Pair, aligned
+from sessions.comparison import Pair, aligned
 from sessions.trajectory import CallTool, Step, Trajectory
 from toolenv.model import Instance, Prediction, Value
 

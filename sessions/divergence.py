@@ -1,30 +1,26 @@
-"""Comparing the steps of two trajectories: equal calls whatever the names of handles, and an alignment of both."""
+"""Comparing the steps of two trajectories: equal calls whatever the names of handles, and where the first differs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
-from typing import Any, Literal
+from typing import Any
 
 from sessions.trajectory import Answer, CallTool, GiveUp, Message, Step
-from toolenv.model import Json, Value
+from toolenv.model import Json
 
 
-class Pair(Value, frozen=True):
-    """One row of an alignment: indexes from 0 into the left and the right steps, None where a side has nothing."""
-
-    left: int | None
-    right: int | None
-    relation: Literal["same", "changed", "only_left", "only_right"]
-
-
-def step_keys(steps: Sequence[Step]) -> list[Any]:
+def step_keys(
+    steps: Sequence[Step], names: dict[Any, int] | None = None, made: dict[str, int] | None = None
+) -> list[Any]:
     """One hashable key a step: what was decided, with handles replaced by the number of the call that made them.
 
     Two trajectories that do the same have the same keys, though their sessions counted handles differently. Openings
     have the key None. Who decided and what came of it are no part of a key.
+
+    ``names``, handed in for both of two trajectories, numbers calls by their keys: a handle then stands for what made
+    it, wherever in its trajectory that was. ``made`` is filled with the number behind every handle.
     """
-    made: dict[str, int] = {}
+    made = {} if made is None else made
     keys: list[Any] = []
     calls = 0
     for step in steps:
@@ -33,11 +29,12 @@ def step_keys(steps: Sequence[Step]) -> list[Any]:
             if step.result is not None and step.result.handle is not None:
                 made[step.result.handle] = 0
             continue
-        keys.append(_key(step, made))
+        key = _key(step, made)
+        keys.append(key)
         if isinstance(step.decision, CallTool):
             calls += 1
             if step.result is not None and step.result.handle is not None:
-                made[step.result.handle] = calls
+                made[step.result.handle] = calls if names is None else names.setdefault(key, len(names) + 1)
     return keys
 
 
@@ -47,7 +44,7 @@ def _key(step: Step, made: Mapping[str, int]) -> Any:
         if decision.call.raw_arguments is not None:
             return ("call", decision.call.name, decision.call.raw_arguments)
         arguments = decision.call.arguments if step.executed_arguments is None else step.executed_arguments
-        return ("call", decision.call.name, _frozen(arguments, made))
+        return ("call", decision.call.name, frozen(arguments, made))
     if isinstance(decision, Answer):
         return ("answer", decision.text)
     if isinstance(decision, GiveUp):
@@ -56,7 +53,8 @@ def _key(step: Step, made: Mapping[str, int]) -> Any:
     return ("message", decision.role, decision.text)
 
 
-def _frozen(value: Json, made: Mapping[str, int]) -> Any:
+def frozen(value: Json, made: Mapping[str, int]) -> Any:
+    """A value in a form that is hashable and equal where the values are; handles are replaced by their number."""
     if isinstance(value, str):
         return ("handle", made[value]) if value in made else ("text", value)
     if isinstance(value, bool) or value is None:
@@ -65,8 +63,8 @@ def _frozen(value: Json, made: Mapping[str, int]) -> Any:
         # NaN is the same argument as NaN, though no number equals it.
         return ("number", value if value == value else "nan")
     if isinstance(value, Mapping):
-        return ("object", tuple(sorted((str(key), _frozen(item, made)) for key, item in value.items())))
-    return ("list", tuple(_frozen(item, made) for item in value))
+        return ("object", tuple(sorted((str(key), frozen(item, made)) for key, item in value.items())))
+    return ("list", tuple(frozen(item, made) for item in value))
 
 
 def first_divergence(steps: Sequence[Step], reference: Sequence[Step], domain: str) -> int | None:
@@ -90,16 +88,3 @@ def first_divergence(steps: Sequence[Step], reference: Sequence[Step], domain: s
             return index
         position += 1
     return None
-
-
-def aligned(left: Sequence[Step], right: Sequence[Step]) -> list[Pair]:
-    """Two trajectories side by side: equal steps in one row, replaced ones in one row, the rest alone."""
-    matcher = SequenceMatcher(None, step_keys(left), step_keys(right), autojunk=False)
-    pairs: list[Pair] = []
-    for tag, left_from, left_to, right_from, right_to in matcher.get_opcodes():
-        both = min(left_to - left_from, right_to - right_from)
-        relation: Literal["same", "changed"] = "same" if tag == "equal" else "changed"
-        pairs += [Pair(left=left_from + n, right=right_from + n, relation=relation) for n in range(both)]
-        pairs += [Pair(left=n, right=None, relation="only_left") for n in range(left_from + both, left_to)]
-        pairs += [Pair(left=None, right=n, relation="only_right") for n in range(right_from + both, right_to)]
-    return pairs

@@ -11,7 +11,7 @@ from sessions.branches import Branch, Cursor, Drift, Tree, as_prediction
 from sessions.breakpoints import Breakpoint, Pause, hit_after, hit_before
 from sessions.calling import call_in_time, refused
 from sessions.checks import Checker, tool_named
-from sessions.divergence import Pair
+from sessions.comparison import Pair
 from sessions.driver import Driver
 from sessions.events import Listener, StepEvent
 from sessions.execution import opening_call

@@ -1,4 +1,4 @@
-"""Comparing trajectories: equal calls whatever the names of handles, alignment, what a replay calls a difference."""
+"""Comparing trajectories: equal calls whatever the names of handles, what a replay calls a difference."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from counting import CountingEnvironment, make_instance
 
 from sessions.branches import Tree, as_prediction
-from sessions.divergence import aligned, first_divergence
+from sessions.divergence import first_divergence
 from sessions.replay import compared, difference, replay
 from sessions.trajectory import Answer, CallTool, GiveUp, Message, Step, Trajectory
 from toolenv.errors import EnvironmentFailure
@@ -63,20 +63,6 @@ def test_numbers_and_truth_values_are_different_things() -> None:
     assert first_divergence([made("a", x=float("nan"))], [made("a", x=float("nan"))], "d") is None
     assert first_divergence([made("a", x="1")], [made("a", x=1)], "d") == 0
     assert first_divergence([made("a", x={"p": [1], "q": None})], [made("a", x={"q": None, "p": [1]})], "d") is None
-
-
-def test_alignment_puts_equal_steps_side_by_side() -> None:
-    left = [made("a"), made("b"), made("c"), ANSWER]
-    right = [made("a"), made("x"), made("y"), made("c"), ANSWER]
-    rows = [(pair.left, pair.right, pair.relation) for pair in aligned(left, right)]
-    assert rows == [
-        (0, 0, "same"),
-        (1, 1, "changed"),
-        (None, 2, "only_right"),
-        (2, 3, "same"),
-        (3, 4, "same"),
-    ]
-    assert [pair.relation for pair in aligned(left, [])] == ["only_left"] * 4
 
 
 @pytest.mark.parametrize(
