@@ -146,6 +146,7 @@ class DebugSession:
         stored = None
         if store is not None:
             try:
+                await self.world.read_flags()
                 stored = await self.world.keeping.last_session(dataset, self.instance.uuid, run)
             except StoreError as error:
                 self._store_problem = str(error)
