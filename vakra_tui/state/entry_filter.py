@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, get_args
 
-from eval.model import SieveClass, StageName, UnscoredReason
+from eval.model import DecidedBy, SieveClass, StageName, UnscoredReason
 from sessions.filters import Completion, Language, Predicate
+from toolenv.model import ToolStyle
+from toolenv.policy import PolicyKind
 
 if TYPE_CHECKING:
-    from vakra_tui.state.listing import Entry
+    from vakra_tui.state.entry import Entry
 
 
 def _text(entry: Entry, matches: Callable[[str], bool]) -> bool:
@@ -23,6 +25,25 @@ def _failed(entry: Entry, stage: str) -> bool:
 def _gate(entry: Entry, name: str) -> bool:
     """Whether this kind of ruler decided a gate of some run."""
     return any(stage.decided_by == name for verdict in entry.verdicts.values() for stage in verdict.stages)
+
+
+def _slice(entry: Entry, name: str) -> str:
+    """The group of a row in a slice of the report, empty where it is in none or was not read yet."""
+    return (entry.slices or {}).get(name, "")
+
+
+def _hops(entry: Entry, matches: Callable[[float], bool]) -> bool:
+    number = _slice(entry, "hops")
+    return number.isdecimal() and matches(int(number))
+
+
+def _fared(entry: Entry, matches: Callable[[str], bool], *, passed: bool) -> bool:
+    """Whether a run whose name matches passed, or did not (a missing prediction fails)."""
+    return any(verdict.passed is passed and matches(run) for run, verdict in entry.verdicts.items())
+
+
+def _runs(entries: Sequence[Entry]) -> list[str]:
+    return sorted({run for entry in entries for run in (*entry.predictions, *entry.verdicts)})
 
 
 def differs(entry: Entry) -> bool:
@@ -44,6 +65,28 @@ ENTRY_FILTERS: Language[Entry] = Language(
         ),
         Predicate("turns", "number of turns: 2, >1", lambda entry, matches: bool(matches(entry.turns)), "number"),
         Predicate(
+            "style",
+            "the tool style of capability 1",
+            lambda entry, wanted: _slice(entry, "style") == wanted,
+            "choice",
+            get_args(ToolStyle),
+        ),
+        Predicate("hops", "number of hops of the reference path: 2, >1", _hops, "number"),
+        Predicate(
+            "pattern",
+            "the hop pattern matches: ^API-RAG$",
+            lambda entry, matches: bool(matches(_slice(entry, "hop_pattern"))),
+            "pattern",
+            lambda entries: sorted({pattern for entry in entries if (pattern := _slice(entry, "hop_pattern"))}),
+        ),
+        Predicate(
+            "kind",
+            "what its policy asks for",
+            lambda entry, wanted: entry.policy_kind == wanted,
+            "choice",
+            get_args(PolicyKind),
+        ),
+        Predicate(
             "policy",
             "how its policy stands to the instance",
             lambda entry, wanted: entry.applies == wanted,
@@ -57,6 +100,20 @@ ENTRY_FILTERS: Language[Entry] = Language(
             lambda entry, wanted: any(verdict.sieve == wanted for verdict in entry.verdicts.values()),
             "choice",
             get_args(SieveClass),
+        ),
+        Predicate(
+            "passes",
+            "a run of this name passed",
+            lambda entry, matches: _fared(entry, matches, passed=True),
+            "pattern",
+            lambda entries: _runs(entries),
+        ),
+        Predicate(
+            "fails",
+            "a run of this name failed",
+            lambda entry, matches: _fared(entry, matches, passed=False),
+            "pattern",
+            lambda entries: _runs(entries),
         ),
         Predicate("pass", "some run passed", lambda entry, _: any(v.passed is True for v in entry.verdicts.values())),
         Predicate(
@@ -76,7 +133,10 @@ ENTRY_FILTERS: Language[Entry] = Language(
                 bool(entry.problem) or any(v.reason in get_args(UnscoredReason)[:3] for v in entry.verdicts.values())
             ),
         ),
-        Predicate("by", "who decided a gate", _gate, "choice", ("program", "offline", "judge", "recorded", "human")),
+        Predicate("by", "who decided a gate", _gate, "choice", get_args(DecidedBy)),
+        Predicate("marked", "marked by you (space)", lambda entry, _: entry.marked),
+        Predicate("kept", "a verdict of it was kept by a batch", lambda entry, _: bool(entry.kept)),
+        Predicate("unread", "its record was not read yet", lambda entry, _: not entry.read),
         Predicate("missing", "a run has no prediction", lambda entry, _: _missing(entry)),
         Predicate("extra", "a prediction of no instance", lambda entry, _: entry.extra),
         Predicate("differs", "the runs fare differently", lambda entry, _: differs(entry)),

@@ -2,55 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from eval.model import Verdict
+from vakra_tui.state import columns
 from vakra_tui.state.cells import cell
-from vakra_tui.state.lines import Line, Role, Span, plain
+from vakra_tui.state.columns import Key
+from vakra_tui.state.entry import Entry, EntryKey, entries_of
+from vakra_tui.state.finding import rank, words_of
+from vakra_tui.state.lines import Line, Role, Span
 from vakra_tui.state.panes.waterfall import short_verdict
 from vakra_tui.text import count_words, one_line
 from vakra_tui.wrap import crop
 
+__all__ = ["Entry", "EntryKey", "Found", "Listing", "Only", "Order", "entries_of"]
 
-@dataclass(slots=True)
-class Entry:
-    """One row: an instance of the dataset, or an extra prediction (``instance`` None) of one run.
+AT_ONCE = 300
+"""Rows up to which a search is done while a key is answered; more of them are searched beside it."""
 
-    ``instance`` and ``predictions`` are references (of the dataset, of the runs by name); ``query`` is None until the
-    record was read. ``verdicts`` are those known so far, by run.
-    """
+MARK = "*"
+UP, DOWN = "\u25b4", "\u25be"
+RUN = "run "
 
-    uuid: str
-    capability: int
-    domain: str
-    instance: Any = None
-    predictions: dict[str, Any] = field(default_factory=dict)
-    query: str | None = None
-    turns: int = 1
-    policy: bool = False
-    applies: str = "none"
-    verdicts: dict[str, Verdict] = field(default_factory=dict)
+
+@dataclass(frozen=True)
+class Order:
+    """By which column the list is sorted: a column's name, or ``run NAME`` for a run's verdicts."""
+
+    by: str
+    reverse: bool = False
+
+
+@dataclass(frozen=True)
+class Only:
+    """A choice of rows that something else made, and in which words."""
+
+    keys: frozenset[EntryKey]
+    words: str
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a search gave: the rows in their order, or why it cannot be read."""
+
+    search: str
+    entries: tuple[Entry, ...]
     problem: str = ""
-
-    @property
-    def extra(self) -> bool:
-        """Whether this is a prediction for no instance."""
-        return self.instance is None
-
-
-def matches(entry: Entry, words: Sequence[str]) -> bool:
-    """Whether every word occurs somewhere in the row: query, domain, uuid, ``cap 4``, verdicts."""
-    text = f"{entry.query or ''}\n{entry.domain}\n{entry.uuid}\ncap {entry.capability} cap{entry.capability}".casefold()
-    verdicts = " ".join(plain(short_verdict(verdict)) for verdict in entry.verdicts.values()).casefold()
-    return all(word in text or word in verdicts for word in words)
 
 
 class Listing:
-    """All entries and those that the present search shows. Rows are made into lines only when looked at."""
+    """All entries and those that the present search shows. Rows are made into lines only when looked at.
+
+    ``source`` says by which profile and judge the verdicts are made, ``busy`` which files are being written.
+    """
 
     def __init__(self, entries: Sequence[Entry], runs: Sequence[str]) -> None:
         self.entries = list(entries)
@@ -58,17 +64,37 @@ class Listing:
         self.search = ""
         self.shown: list[Entry] = list(entries)
         self.profile = "paper"
+        self.source = ""
         self.problem = ""
+        self.order: Order | None = None
+        self.only: Only | None = None
+        self.busy: tuple[str, ...] = ()
+        self.first_run = 0
         self._width = 80
+        self._capabilities = frozenset(entry.capability for entry in entries)
+
+    # --- what is shown -----------------------------------------------------------------------------------------------
+
+    @property
+    def is_long(self) -> bool:
+        """Whether a search takes longer than a key may."""
+        return len(self.entries) > AT_ONCE
+
+    @property
+    def changes(self) -> bool:
+        """Whether what becomes known of the rows can change which are shown, or their order."""
+        return bool(self.search.strip() or self.order)
 
     def find(self, text: str) -> None:
-        """Show the rows that an expression (``~cap 4``) matches, or that hold every word of ``text``.
+        """Search now; see ``found``."""
+        self.take(self.found(text))
 
-        In words brackets and other signs mean themselves. ``problem`` says why an expression cannot be read; the rows
-        stay then.
+    def found(self, text: str) -> Found:
+        """The rows that an expression (``~cap 4``) matches, or that hold every word of ``text``, best first.
+
+        In words brackets and other signs mean themselves. Changes nothing, so that it can run beside the screen.
         """
-        self.search = text
-        self.problem = ""
+        among = self._among()
         if "~" in text:
             from sessions.filters import FilterError
             from vakra_tui.state.entry_filter import ENTRY_FILTERS
@@ -76,12 +102,51 @@ class Listing:
             try:
                 wanted = ENTRY_FILTERS.parse(text)
             except FilterError as error:
-                self.problem = str(error)
-                return
-            self.shown = [entry for entry in self.entries if wanted.matches(entry)]
-            return
-        words = text.casefold().split()
-        self.shown = [entry for entry in self.entries if matches(entry, words)] if words else list(self.entries)
+                return Found(text, (), str(error))
+            return Found(text, tuple(self._sorted([entry for entry in among if wanted.matches(entry)])))
+        words = words_of(text)
+        return Found(text, tuple(self._sorted(_ranked(words, among) if words else among)))
+
+    def take(self, found: Found) -> None:
+        """Show what was found. Rows stay where an expression cannot be read; ``problem`` says why."""
+        self.search = found.search
+        self.problem = found.problem
+        if not found.problem:
+            self.shown = list(found.entries)
+
+    def _among(self) -> list[Entry]:
+        only = self.only
+        return self.entries if only is None else [entry for entry in self.entries if entry.key in only.keys]
+
+    def _sorted(self, entries: list[Entry]) -> list[Entry]:
+        if self.order is None:
+            return entries
+        return columns.ordered(entries, self._key(self.order.by), reverse=self.order.reverse)
+
+    def _key(self, by: str) -> Callable[[Entry], Key]:
+        if by.startswith(RUN):
+            run = by.removeprefix(RUN)
+            return lambda entry: columns.verdict_key(entry.verdicts.get(run))
+        return next(column.key for column in columns.SORTED if column.name == by)
+
+    def orders(self) -> list[tuple[str, str]]:
+        """(name, meaning) of everything that the list can be sorted by."""
+        found = [(column.name, columns.MEANINGS[column.name]) for column in columns.SORTED]
+        return found + [(f"{RUN}{run}", "its verdict: failed ones by gate and sieve class first") for run in self.runs]
+
+    def sort(self, by: str | None) -> None:
+        """Sort by a column, by the one in use in the other direction, or (None) not at all."""
+        if by is None:
+            self.order = None
+        else:
+            again = self.order is not None and self.order.by == by
+            self.order = Order(by, reverse=again and self.order is not None and not self.order.reverse)
+
+    def index_of(self, key: EntryKey | None) -> int | None:
+        """Where a row is shown, None where it is not."""
+        return next((index for index, entry in enumerate(self.shown) if entry.key == key), None)
+
+    # --- rows --------------------------------------------------------------------------------------------------------
 
     def layout(self, width: int) -> int:
         self._width = width
@@ -94,48 +159,75 @@ class Listing:
     def line(self, index: int) -> Line:
         return self._row(self.shown[index])
 
-    def _columns(self) -> tuple[int, int, int]:
-        """Cells of domain, query and each run's verdict."""
-        runs = len(self.runs)
-        narrow = self._width < 100
-        domain = 12 if narrow else 20
-        verdict = (20 if narrow else 34) if runs else 0
-        if runs > 1:
-            verdict = max(8, min(verdict, (self._width - domain) // 2 // runs))
-        query = max(self._width - 5 - domain - 1 - (verdict + 1) * runs, 10)
-        return domain, query, verdict
+    def _layout(self) -> columns.Layout:
+        return columns.layout(self._width - 1, len(self.runs), self._capabilities)
+
+    def runs_shown(self) -> tuple[str, ...]:
+        """The runs whose verdicts there is room for, from the one that was turned to."""
+        start = min(self.first_run, max(len(self.runs) - self._layout().runs, 0))
+        return self.runs[start : start + self._layout().runs]
+
+    def turn_runs(self, steps: int) -> None:
+        """Turn to other runs where not all fit beside each other."""
+        self.first_run = max(0, min(self.first_run + steps, len(self.runs) - self._layout().runs))
 
     def head(self, width: int) -> Line:
-        """The names of the columns."""
+        """The names of the columns; a sign at the one that the list is sorted by."""
         self._width = width
-        domain, query, verdict = self._columns()
-        parts = [
-            Span("cap  ", "label"),
-            Span(cell("domain", domain) + " ", "label"),
-            Span(cell("query", query), "label"),
-        ]
-        parts += [Span(" " + cell(run, verdict), "label") for run in self.runs]
+        shape = self._layout()
+        parts = [Span(" ")]
+        parts += [Span(cell(self._titled(c.title, c.name), c.cells) + " ", "label") for c in shape.columns]
+        parts.append(Span(cell(self._titled("query", "query", "uuid"), shape.query), "label"))
+        shown = self.runs_shown()
+        parts += [Span(" " + cell(self._titled(run, f"{RUN}{run}"), shape.verdict), "label") for run in shown]
         return tuple(parts)
 
+    def _titled(self, title: str, *names: str) -> str:
+        if self.order is None or self.order.by not in names:
+            return title
+        sign = DOWN if self.order.reverse else UP
+        return f"{sign}{self.order.by if len(names) > 1 else title}"
+
+    def column_at(self, x: int) -> str | None:
+        """What to sort by when the head is clicked at cell ``x``."""
+        shape, at = self._layout(), 1
+        for column in shape.columns:
+            at += column.cells + 1
+            if x < at:
+                return column.name
+        at += shape.query + 1
+        if x < at:
+            return "query"
+        for run in self.runs_shown():
+            at += shape.verdict + 1
+            if x < at:
+                return f"{RUN}{run}"
+        return None
+
     def _row(self, entry: Entry) -> Line:
-        domain, query, verdict = self._columns()
-        capability = str(entry.capability) if entry.capability else "?"
-        parts = [Span(f" {capability}   ", "accent"), Span(cell(entry.domain, domain) + " ", "dim")]
-        text, role = _query_words(entry)
-        marks = f" ({entry.turns} turns)" if entry.turns > 1 else ""
-        marks += " \u2691" if entry.policy else ""
-        room = query - len(marks)
-        if room > 20 and marks:
-            parts += [Span(cell(text, room), role), Span(marks, "dim")]
-        else:
-            parts.append(Span(cell(text, query), role))
-        for run in self.runs:
+        shape = self._layout()
+        parts = [Span(MARK if entry.marked else " ", "accent")]
+        for column in shape.columns:
+            said, role = column.text(entry)
+            parts.append(Span(cell(said, column.cells) + " ", role))
+        parts += self._query(entry, shape)
+        for run in self.runs_shown():
             parts.append(Span(" "))
-            shown = self._verdict(entry, run, verdict)
-            cut = crop(shown, verdict)
+            cut = crop(self._verdict(entry, run, shape.verdict), shape.verdict)
             parts += list(cut)
-            parts.append(Span(" " * (verdict - sum(cell_len(span.text) for span in cut))))
+            parts.append(Span(" " * (shape.verdict - sum(cell_len(span.text) for span in cut))))
         return tuple(parts)
+
+    def _query(self, entry: Entry, shape: columns.Layout) -> list[Span]:
+        """The query, and behind it what has no column of its own at this width."""
+        text, role = _query_words(entry)
+        behind = f" ({entry.turns} turns)" if entry.turns > 1 and columns.TURNS not in shape.columns else ""
+        if entry.policy and not {columns.POLICY, columns.POLICY_SHORT} & set(shape.columns):
+            behind += " \u2691"
+        room = shape.query - len(behind)
+        if behind and room > 20:
+            return [Span(cell(text, room), role), Span(behind, "dim")]
+        return [Span(cell(text, shape.query), role)]
 
     def _verdict(self, entry: Entry, run: str, cells: int) -> Line:
         if run in entry.verdicts:
@@ -146,27 +238,65 @@ class Listing:
             return (Span("no prediction", "dim"),)
         return (Span("\u00b7", "dim"),)
 
+    # --- words about it ----------------------------------------------------------------------------------------------
+
+    def title_words(self) -> str:
+        """By what the list is narrowed and sorted, besides the search line."""
+        words = []
+        if self.only is not None:
+            words.append(f"only {one_line(self.only.words, 80)} (esc shows all)")
+        if self.order is not None:
+            words.append(f"sorted by {one_line(self.order.by, 40)}{', reversed' if self.order.reverse else ''}")
+        hidden = len(self.runs) - len(self.runs_shown())
+        if hidden > 0:
+            words.append(f"{hidden} more {'run' if hidden == 1 else 'runs'} (left, right)")
+        return " \u00b7 ".join(words)
+
     def counts(self) -> str:
-        """Honest counts: what is shown of what there is, and what was not read or evaluated yet."""
+        """Honest counts: what is shown of what there is, what was not read yet, where the verdicts are from."""
         total = len(self.entries)
         words = [count_words(total, "instance")]
         if len(self.shown) != total:
-            words = [f"{len(self.shown):,} of {count_words(total, 'instance')}"]
-        unread = sum(entry.query is None and not entry.problem for entry in self.entries)
-        if unread:
-            words.append(f"reading {total - unread:,}/{total:,} queries")
+            words = [f"showing {len(self.shown):,} of {count_words(total, 'instance')}"]
+        marked = sum(entry.marked for entry in self.entries)
+        unread = sum(not entry.read for entry in self.entries)
+        failed = sum(bool(entry.problem) for entry in self.entries)
         extras = sum(entry.extra for entry in self.entries)
-        if extras:
-            words.append(f"{extras} extra")
-        if self.profile != "paper":
-            words.append(f"verdicts by the profile {self.profile}")
+        for number, said in ((marked, "marked"), (unread, "not read"), (failed, "cannot be read"), (extras, "extra")):
+            if number:
+                words.append(f"{number:,} {said}")
+        words += self._about_runs()
+        return " \u00b7 ".join(words)
+
+    def _about_runs(self) -> list[str]:
+        words = []
+        kept = 0
         for run in self.runs:
             known = [entry.verdicts[run] for entry in self.entries if run in entry.verdicts]
             counted = [verdict for verdict in known if verdict.status in ("scored", "missing")]
+            kept += sum(run in entry.kept for entry in self.entries)
             if counted:
                 passed = sum(bool(verdict.passed) for verdict in counted)
                 words.append(f"{one_line(run, 24)}: {passed} of {len(counted)} scored passed")
-        return " \u00b7 ".join(words)
+        if words or self.profile != "paper":
+            words.append(f"verdicts by the {self.source or f'profile {self.profile}'}")
+        if kept:
+            words.append(f"{kept:,} kept from a batch")
+        return words
+
+
+def _ranked(words: Sequence[str], entries: Sequence[Entry]) -> list[Entry]:
+    """The entries in which every word is found, best first; a word that no text holds is looked for in the verdicts."""
+    found: list[tuple[int, Entry]] = []
+    for entry in entries:
+        text = entry.folded()
+        if entry.verdicts:
+            text += "\n" + " ".join(columns.verdict_words(verdict) for verdict in entry.verdicts.values())
+        fits = rank(words, text, len(entry.query or ""))
+        if fits:
+            found.append((fits, entry))
+    found.sort(key=lambda pair: -pair[0])
+    return [entry for _, entry in found]
 
 
 def _query_words(entry: Entry) -> tuple[str, Role]:
@@ -175,22 +305,3 @@ def _query_words(entry: Entry) -> tuple[str, Role]:
     if entry.query is None:
         return entry.uuid, "dim"
     return entry.query or "(no query)", ""
-
-
-def entries_of(refs: Sequence[Any], runs: Mapping[str, Sequence[Any]]) -> list[Entry]:
-    """One entry an instance in file order, then one for each prediction of no instance.
-
-    ``refs`` have ``uuid``, ``capability`` and ``domain``; a run's references have ``uuid`` and ``domain``.
-    """
-    entries = [Entry(uuid=ref.uuid, capability=ref.capability, domain=ref.domain, instance=ref) for ref in refs]
-    known = {(entry.capability, entry.domain, entry.uuid): entry for entry in entries}
-    extras: dict[tuple[int, str, str], Entry] = {}
-    for run, predictions in runs.items():
-        for prediction in predictions:
-            key = (prediction.capability or 0, prediction.domain, prediction.uuid)
-            entry = known.get(key) or extras.get(key)
-            if entry is None:
-                entry = Entry(uuid=prediction.uuid, capability=prediction.capability or 0, domain=prediction.domain)
-                extras[key] = entry
-            entry.predictions[run] = prediction
-    return entries + list(extras.values())

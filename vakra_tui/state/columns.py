@@ -1,0 +1,223 @@
+"""The columns of the list of instances: what each shows, by what it sorts, and which there is room for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from eval.model import Verdict
+from vakra_tui.state.lines import Role
+
+if TYPE_CHECKING:
+    from vakra_tui.state.listing import Entry
+
+LEAST_QUERY = 34
+"""Cells of the query below which further columns give way to it."""
+
+LEAST_BESIDE_RUNS = 16
+"""Cells of the query that the verdicts of many runs leave at least; the runs that do not fit are turned to."""
+
+WIDEST_VERDICT = 34
+LEAST_VERDICT = 8
+
+POLICY_WORDS = {
+    "only_documents": "docs only",
+    "no_documents": "no docs",
+    "documents_first": "docs first",
+    "other_first": "tools first",
+    "unknown": "other",
+}
+APPLIES_WORDS = {"applies": "applies", "does_not_apply": "not here", "unknown": "unclear"}
+_APPLIES_SHORT = {"applies": "!", "does_not_apply": "\u00b7", "unknown": "?"}
+
+Key = tuple[Any, ...] | None
+"""By what a row sorts; None, not known, comes last in either direction."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column about the instance itself. ``cells`` is its width, ``text`` what a row shows in it."""
+
+    name: str
+    title: str
+    cells: int
+    text: Callable[[Entry], tuple[str, Role]]
+    key: Callable[[Entry], Key]
+
+
+def _number(value: int | None) -> Key:
+    return None if value is None else (value,)
+
+
+def _word(value: str | None) -> Key:
+    return (value.casefold(), value) if value else None
+
+
+def hops(entry: Entry) -> tuple[int, str] | None:
+    """(number of hops, pattern or empty) of the reference path as far as the records tell it."""
+    slices = entry.slices or {}
+    number, pattern = slices.get("hops"), slices.get("hop_pattern", "")
+    return (int(number), pattern) if number is not None and number.isdecimal() else None
+
+
+def _hops_text(entry: Entry) -> tuple[str, Role]:
+    known = hops(entry)
+    if known is None:
+        return "", "dim"
+    return (known[1] or str(known[0])), "dim"
+
+
+def _style_text(entry: Entry) -> tuple[str, Role]:
+    return (entry.slices or {}).get("style", "").upper(), "dim"
+
+
+def _turns_text(entry: Entry) -> tuple[str, Role]:
+    return (str(entry.turns) if entry.query is not None and not entry.extra else ""), "dim"
+
+
+def policy_words(entry: Entry) -> str:
+    """What kind of policy an instance carries and whether it applies to it; empty without one."""
+    if entry.policy_kind == "none":
+        return ""
+    return f"{POLICY_WORDS.get(entry.policy_kind, entry.policy_kind)}: {APPLIES_WORDS.get(entry.applies, '')}"
+
+
+def _policy_text(entry: Entry) -> tuple[str, Role]:
+    return policy_words(entry), "warn" if entry.applies == "applies" else "dim"
+
+
+def _policy_short(entry: Entry) -> tuple[str, Role]:
+    if entry.policy_kind == "none":
+        return "", "dim"
+    words = POLICY_WORDS.get(entry.policy_kind, entry.policy_kind)
+    return f"{_APPLIES_SHORT.get(entry.applies, '?')} {words}", "warn" if entry.applies == "applies" else "dim"
+
+
+def _policy_key(entry: Entry) -> Key:
+    order = ("applies", "unknown", "does_not_apply")
+    if entry.policy_kind == "none":
+        return None
+    return order.index(entry.applies) if entry.applies in order else len(order), entry.policy_kind
+
+
+CAPABILITY = Column(
+    "capability",
+    "cap",
+    3,
+    lambda entry: (str(entry.capability) if entry.capability else "?", "accent"),
+    lambda entry: _number(entry.capability or None),
+)
+DOMAIN = Column("domain", "domain", 12, lambda entry: (entry.domain, "dim"), lambda entry: _word(entry.domain))
+DOMAIN_WIDE = Column("domain", "domain", 18, DOMAIN.text, DOMAIN.key)
+STYLE = Column("style", "style", 5, _style_text, lambda entry: _word((entry.slices or {}).get("style")))
+TURNS = Column(
+    "turns", "turns", 5, _turns_text, lambda entry: _number(entry.turns if entry.query is not None else None)
+)
+HOPS = Column("hops", "hops", 11, _hops_text, lambda entry: hops(entry))
+POLICY = Column("policy", "policy", 21, _policy_text, _policy_key)
+POLICY_SHORT = Column("policy", "policy", 13, _policy_short, _policy_key)
+QUERY = Column("query", "query", 0, lambda entry: (entry.query or "", ""), lambda entry: _word(entry.query))
+UUID = Column("uuid", "uuid", 0, lambda entry: (entry.uuid, "dim"), lambda entry: _word(entry.uuid))
+
+SORTED = (CAPABILITY, DOMAIN, STYLE, TURNS, HOPS, POLICY, QUERY, UUID)
+"""What the list sorts by, besides the verdict of each run."""
+
+MEANINGS: Mapping[str, str] = {
+    "capability": "1 to 4",
+    "domain": "its name",
+    "style": "the tool style of capability 1: SLOT or SEL",
+    "turns": "length of the dialogue",
+    "hops": "hops of the reference path",
+    "policy": "those that it applies to first",
+    "query": "by its letters",
+    "uuid": "by its letters",
+}
+
+_STAGES = ("policy", "tool_sequence", "final_response")
+_SIEVES = ("tool_selection", "argument_names", "argument_values", "answer")
+
+
+@lru_cache(maxsize=512)
+def _verdict_key(status: str, passed: bool | None, stage: str | None, sieve: str | None) -> tuple[int, int, int]:
+    """Failed ones first, by gate and sieve class; then undecided, unscored and missing ones, those that passed last."""
+    if status == "scored" and passed is False:
+        place = _SIEVES.index(sieve) if sieve in _SIEVES else len(_SIEVES)
+        return 0, _STAGES.index(stage) if stage in _STAGES else len(_STAGES), place
+    order = {"missing": 1, "scored": 2, "unscored": 3, "extra": 4}
+    return (5, 0, 0) if passed else (order.get(status, 4), 0, 0)
+
+
+def verdict_key(verdict: Verdict | None) -> Key:
+    """By what a run's column sorts."""
+    if verdict is None:
+        return None
+    return _verdict_key(verdict.status, verdict.passed, verdict.failed_stage, verdict.sieve)
+
+
+def verdict_words(verdict: Verdict) -> str:
+    """A verdict in words, for finding."""
+    return _verdict_words(verdict.status, verdict.passed, verdict.failed_stage, verdict.sieve, verdict.reason)
+
+
+@lru_cache(maxsize=512)
+def _verdict_words(status: str, passed: bool | None, stage: str | None, sieve: str | None, reason: str | None) -> str:
+    if status == "missing":
+        return "no prediction missing"
+    if status != "scored":
+        return f"{status} {reason or ''}"
+    if passed is None:
+        return "undecided"
+    return "passed" if passed else f"failed {stage or ''} {sieve or ''}".replace("_", " ")
+
+
+class Layout(NamedTuple):
+    """What there is room for: columns from the left, cells of the query, how many runs, cells of each one's verdict."""
+
+    columns: tuple[Column, ...]
+    query: int
+    runs: int
+    verdict: int
+
+
+def layout(width: int, runs: int, capabilities: frozenset[int]) -> Layout:
+    """Which columns fit into ``width`` cells: those that say most stay longest, and the query keeps its room.
+
+    A column that can say nothing of these capabilities is never shown.
+    """
+    narrow = width < 100
+    chosen: list[Column] = [CAPABILITY, DOMAIN if narrow else DOMAIN_WIDE]
+    room = width - _cells(chosen)
+    shown = min(runs, max((room - LEAST_BESIDE_RUNS) // (LEAST_VERDICT + 1), 1))
+    verdict = 20 if narrow else WIDEST_VERDICT
+    if shown > 1:
+        verdict = max(LEAST_VERDICT, min(verdict, room // 2 // shown))
+    room -= (verdict + 1) * shown
+    wanted: Sequence[tuple[Column, frozenset[int]]] = (
+        (POLICY_SHORT, frozenset({4})),
+        (HOPS, frozenset({0, 1, 2, 3, 4})),
+        (TURNS, frozenset({4})),
+        (STYLE, frozenset({1})),
+    )
+    for column, concerned in wanted:
+        if capabilities & concerned and room - column.cells - 1 >= LEAST_QUERY:
+            chosen.append(column)
+            room -= column.cells + 1
+    if POLICY_SHORT in chosen and room - (POLICY.cells - POLICY_SHORT.cells) >= LEAST_QUERY:
+        chosen[chosen.index(POLICY_SHORT)] = POLICY
+        room -= POLICY.cells - POLICY_SHORT.cells
+    order = (CAPABILITY, DOMAIN, DOMAIN_WIDE, STYLE, TURNS, HOPS, POLICY, POLICY_SHORT)
+    return Layout(tuple(column for column in order if column in chosen), max(room, 1), shown, verdict)
+
+
+def _cells(columns: Sequence[Column]) -> int:
+    return sum(column.cells + 1 for column in columns)
+
+
+def ordered(entries: Sequence[Entry], key: Callable[[Entry], Key], *, reverse: bool) -> list[Entry]:
+    """Entries by a key, equal ones in the order given; those without one come last in either direction."""
+    keyed = [(key(entry), entry) for entry in entries]
+    known = [(found, entry) for found, entry in keyed if found is not None]
+    known.sort(key=lambda pair: pair[0], reverse=reverse)
+    return [entry for _, entry in known] + [entry for found, entry in keyed if found is None]

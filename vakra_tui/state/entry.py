@@ -1,0 +1,89 @@
+"""One row of the list of instances, before it has columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from eval.model import Verdict
+
+EntryKey = tuple[int, str, str]
+"""(capability, domain, uuid): what tells a row from all others of a dataset."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One row: an instance of the dataset, or an extra prediction (``instance`` None) of one run.
+
+    ``instance`` and ``predictions`` are references (of the dataset, of the runs by name). ``query``, ``slices`` (the
+    groups that a report counts it in) and ``weight`` are None until the record was read. ``verdicts`` are those known
+    so far, by run; ``kept`` names the runs whose verdict a batch left in the store.
+    """
+
+    uuid: str
+    capability: int
+    domain: str
+    instance: Any = None
+    predictions: dict[str, Any] = field(default_factory=dict)
+    query: str | None = None
+    turns: int = 1
+    policy: bool = False
+    policy_kind: str = "none"
+    applies: str = "none"
+    slices: Mapping[str, str] | None = None
+    weight: int | None = None
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)
+    problem: str = ""
+    marked: bool = False
+    _folded: str = ""
+
+    @property
+    def key(self) -> EntryKey:
+        return self.capability, self.domain, self.uuid
+
+    @property
+    def extra(self) -> bool:
+        """Whether this is a prediction for no instance."""
+        return self.instance is None
+
+    @property
+    def read(self) -> bool:
+        """Whether the record was looked at, be it in vain."""
+        return self.query is not None or bool(self.problem)
+
+    def folded(self) -> str:
+        """What words are looked for in, folded: the query first, then domain, uuid and capability."""
+        if self.query is None:
+            return self._fold("")
+        if not self._folded:
+            self._folded = self._fold(self.query)
+        return self._folded
+
+    def _fold(self, query: str) -> str:
+        where = f"cap {self.capability} cap{self.capability}"
+        return f"{query}\n{self.domain}\n{self.uuid}\n{where}\n{self.problem}".casefold()
+
+    def forget(self) -> None:
+        """Take the row for unread: its record has changed."""
+        self.query, self.slices, self.weight, self.problem, self._folded = None, None, None, "", ""
+
+
+def entries_of(refs: Sequence[Any], runs: Mapping[str, Sequence[Any]]) -> list[Entry]:
+    """One entry an instance in file order, then one for each prediction of no instance.
+
+    ``refs`` have ``uuid``, ``capability`` and ``domain``; a run's references have ``uuid`` and ``domain``.
+    """
+    entries = [Entry(uuid=ref.uuid, capability=ref.capability, domain=ref.domain, instance=ref) for ref in refs]
+    known = {entry.key: entry for entry in entries}
+    extras: dict[EntryKey, Entry] = {}
+    for run, predictions in runs.items():
+        for prediction in predictions:
+            key = (prediction.capability or 0, prediction.domain, prediction.uuid)
+            entry = known.get(key) or extras.get(key)
+            if entry is None:
+                entry = Entry(uuid=prediction.uuid, capability=prediction.capability or 0, domain=prediction.domain)
+                extras[key] = entry
+            entry.predictions[run] = prediction
+    return entries + list(extras.values())
