@@ -95,7 +95,7 @@ class World:
         self.problems: tuple[str, ...] = ()
         self.wants_hint = False
         self._runs: dict[str, Run] = {}
-        self._flags: dict[str, str] = {}
+        self._flags: dict[str, str] | None = None
         self._breakpoints: tuple[Breakpoint, ...] | None = None
 
     # --- opening -----------------------------------------------------------------------------------------------------
@@ -214,8 +214,9 @@ class World:
         return self._runs[run].fingerprint() if run in self._runs else ""
 
     async def read_flags(self) -> None:
-        """Read which ground truths are flagged. Raises ``StoreError``."""
-        self._flags = await self.keeping.flags(self.dataset_fingerprint)
+        """Read once which ground truths are flagged. Raises ``StoreError``."""
+        if self._flags is None:
+            self._flags = await self.keeping.flags(self.dataset_fingerprint)
 
     async def breakpoints(self) -> tuple[Breakpoint, ...]:
         """The person's breakpoints, the same for every instance. Raises ``StoreError``."""
@@ -378,11 +379,10 @@ class World:
     async def keep_flag(self, uuid: str, note: str) -> None:
         """Keep a flag on an instance's ground truth; an empty note takes it away. Raises ``StoreError``."""
         await self.keeping.put_flag(self.dataset_fingerprint, uuid, note)
+        self._flags = {key: text for key, text in (self._flags or {}).items() if key != uuid}
         if note:
             self._flags[uuid] = note
-        else:
-            self._flags.pop(uuid, None)
 
     def flag_of(self, uuid: str) -> str:
         """The note of a flag on this instance's ground truth, empty where it has none."""
-        return self._flags.get(uuid, "")
+        return (self._flags or {}).get(uuid, "")
