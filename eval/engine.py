@@ -20,9 +20,8 @@ from eval.model import Verdict
 from eval.profile import Item, Profile, ScoringContext, Unit
 from eval.results import FLUSH_SECONDS, Results
 from eval.resume import HumanKey, keys_of
-from eval.scored import Scored, slices_of, weight_of
+from eval.scored import Scored, grouped
 from eval.waterfall import unscored
-from toolenv.errors import DataError
 
 if TYPE_CHECKING:
     from eval.executions import Executions
@@ -93,25 +92,9 @@ class LocalScorer:
                 for item, verdict in zip(unit.items, await self._profile.score(unit, context), strict=True)
             ]
         return [
-            self._with_slices(item, portable(verdict, context), context)
+            grouped(portable(verdict, context), item.instance, context.dataset, context.instance, self._model)
             for item, verdict in zip(unit.items, verdicts, strict=True)
         ]
-
-    def _with_slices(self, item: Item, verdict: Verdict, context: ScoringContext) -> Scored:
-        if item.instance is None:
-            return Scored(verdict=verdict)
-        try:
-            instance = context.instance(item.instance)
-            universe = context.dataset.universe(instance.uuid) if instance.capability == 1 else None
-        except DataError:
-            # The verdict says what is wrong with the record; it belongs to no slice but its domain.
-            return Scored(verdict=verdict, slices={"domain": item.domain})
-        style = universe.style if universe is not None else None
-        return Scored(
-            verdict=verdict,
-            weight=weight_of(instance),
-            slices=slices_of(instance, style=style, model=self._model),
-        )
 
     def executed(self, run: int, unit: Unit) -> Sequence[PreparedSession]:
         return self._executions[run].taken(unit) if self._executions else ()

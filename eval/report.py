@@ -17,7 +17,7 @@ from eval.model import Ruling, StageResult, Verdict
 from eval.scored import GATES, Scored, encoded
 from eval.scores import Tally
 from toolenv.errors import DataError
-from toolenv.files import written_whole
+from toolenv.files import read_input, written_whole
 from toolenv.model import Value
 
 FORMAT = "vakra-tui/report@1"
@@ -187,10 +187,7 @@ class Summary(msgspec.Struct):
 
 def read(path: Path) -> Summary:
     """Read a report back. Raises ``DataError`` naming the file and what is wrong with it."""
-    try:
-        payload = path.read_bytes()
-    except OSError as error:
-        raise DataError(f"cannot read the report {path}: {error.strerror}") from error
+    payload = read_input(path, "the report")
     try:
         report = msgspec.json.decode(payload, type=Summary)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

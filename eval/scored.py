@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from eval.model import Ruling, StageResult, Verdict
+from toolenv.errors import DataError
 from toolenv.model import Instance, Value
 from toolenv.policy import source_of
+
+if TYPE_CHECKING:
+    from toolenv.dataset import Dataset, InstanceRef
 
 SLICES = ("hop_pattern", "hops", "source", "policy", "effect", "style", "domain", "model")
 """The slices of the report, in its order."""
@@ -114,6 +118,29 @@ def slices_of(instance: Instance, *, style: str | None = None, model: str | None
         "model": model,
     }
     return {name: group for name, group in groups.items() if group}
+
+
+def grouped(
+    verdict: Verdict,
+    ref: InstanceRef | None,
+    dataset: Dataset,
+    load: Callable[[InstanceRef], Instance],
+    model: str | None,
+) -> Scored:
+    """A verdict with the weight and the groups of its instance, ``ref`` (None for an extra prediction).
+
+    ``load`` decodes a record; ``model`` made the run, where that is known.
+    """
+    if ref is None:
+        return Scored(verdict=verdict)
+    try:
+        instance = load(ref)
+        universe = dataset.universe(instance.uuid) if instance.capability == 1 else None
+    except DataError:
+        # The verdict says what is wrong with the record; it belongs to no slice but its domain.
+        return Scored(verdict=verdict, slices={"domain": ref.domain})
+    style = universe.style if universe is not None else None
+    return Scored(verdict=verdict, weight=weight_of(instance), slices=slices_of(instance, style=style, model=model))
 
 
 def _text(value: Any) -> str | None:

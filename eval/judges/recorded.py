@@ -17,6 +17,7 @@ import msgspec
 from eval.case import Case
 from eval.model import Gate, Outcome, Ruling
 from toolenv.errors import DataError
+from toolenv.files import endless
 
 GATES: tuple[str, ...] = get_args(Gate)
 _MAX_SHOWN_PROBLEMS = 20
@@ -82,6 +83,10 @@ class RecordedJudge:
 
     def _lines(self) -> Iterator[bytes]:
         try:
+            kind = endless(self._path)
+            if kind is not None:
+                # Rulings are read more than once: by every worker, and for the digest that a resume goes by.
+                raise DataError(f"The rulings in {self._path} cannot be read: it is {kind}, not a file.")
             with self._path.open("rb") as file:
                 yield from file
         except OSError as error:

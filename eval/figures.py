@@ -1,0 +1,223 @@
+"""The figures of one run in one form, whether they are computed from lines or read from a report file.
+
+The numbers are those of ``eval.scores.Tally``; nothing is computed here a second time. What is added is the way back:
+which lines stand behind a figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from eval.compare import InstanceKey, Passed
+from eval.report import FORMAT
+from eval.scored import Scored
+from eval.scores import SIEVE_LEVELS, Tally
+from toolenv.errors import DataError
+from toolenv.files import read_input
+from toolenv.model import Value
+
+Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
+Count = Annotated[int, msgspec.Meta(ge=0)]
+Ends = tuple[Share, Share]
+
+
+class Score(msgspec.Struct, frozen=True):
+    """A share with the range that undecided instances leave open, and its interval of 95 %; None: nothing counted."""
+
+    score: Share | None
+    range: Ends | None
+    ci95: Ends | None
+
+
+class CapabilityScore(msgspec.Struct, frozen=True):
+    """The score of one capability; ``weighted_*`` count a multi-source instance of capability 4 twice."""
+
+    score: Share
+    range: Ends
+    ci95: Ends | None
+    n: Count
+    correct: Count
+    weighted_correct: Count
+    weighted_total: Count
+    undecided: Count
+
+
+class Group(msgspec.Struct, frozen=True):
+    """One group of a slice: ``correct`` of ``n`` instances, each counted once."""
+
+    n: Count
+    correct: Count
+    ci95: Ends | None
+
+    def __post_init__(self) -> None:
+        if self.correct > self.n:
+            raise ValueError(f"{self.correct} of {self.n} cannot be correct")
+
+
+class Scores(msgspec.Struct, frozen=True):
+    leaderboard: Score
+    capabilities: dict[Literal["1", "2", "3", "4"], CapabilityScore]
+
+
+class Figures(msgspec.Struct, frozen=True):
+    """What a report says besides its head and its lines; the keys are those of the report."""
+
+    scores: Scores
+    counts: dict[str, Count]
+    decided: dict[str, dict[str, Count]]
+    sieve: dict[str, dict[str, Count]]
+    sieve_cumulative: dict[str, dict[str, Share]]
+    slices: dict[str, dict[str, Group]]
+    notes: list[str] = []
+
+
+def figures(tally: Tally, notes: Sequence[str] = ()) -> Figures:
+    """The figures of some lines."""
+    form = {
+        "scores": {"leaderboard": tally.leaderboard(), "capabilities": tally.capabilities()},
+        "counts": tally.counts(0),
+        "decided": tally.decided(),
+        "sieve": tally.sieve(),
+        "sieve_cumulative": tally.sieve_cumulative(),
+        "slices": tally.slices(),
+        "notes": list(notes),
+    }
+    return msgspec.convert(form, Figures)
+
+
+class FigureLine(Value, frozen=True):
+    """One line as far as figures go by it; ``slices`` is None where it is not known to which groups it belongs."""
+
+    key: InstanceKey
+    status: str
+    passed: bool | None
+    sieve: str | None
+    slices: Mapping[str, str] | None = None
+
+    @property
+    def counted(self) -> bool:
+        """Whether the line counts for the scores."""
+        return self.status in ("scored", "missing")
+
+    @property
+    def broke_at(self) -> str:
+        """The class of the sieve that the line is counted in."""
+        return self.sieve or ("undecided" if self.passed is None else "none")
+
+
+def line_of(scored: Scored) -> FigureLine:
+    verdict = scored.verdict
+    return FigureLine(
+        key=(verdict.capability, verdict.domain, verdict.uuid),
+        status=verdict.status,
+        passed=verdict.passed,
+        sieve=verdict.sieve,
+        slices=scored.slices,
+    )
+
+
+class Behind(Value, frozen=True):
+    """What a figure counts: a capability's lines, those of a class of its sieve, those still right after a level,
+    the lines of a slice's group, or all (``everything``, ``status``)."""
+
+    kind: Literal["everything", "status", "capability", "sieve", "still", "slice"]
+    name: str = ""
+    group: str = ""
+
+
+def behind(lines: Iterable[FigureLine], figure: Behind) -> list[FigureLine]:
+    """The lines that a figure counts, in their order."""
+    if figure.kind == "status":
+        return [line for line in lines if line.status == figure.name]
+    counted = [line for line in lines if line.counted]
+    if figure.kind == "everything":
+        return counted
+    if figure.kind == "slice":
+        return [line for line in counted if (line.slices or {}).get(figure.name) == figure.group]
+    of_capability = [line for line in counted if str(line.key[0]) == figure.name]
+    if figure.kind == "sieve":
+        return [line for line in of_capability if line.broke_at == figure.group]
+    if figure.kind == "still":
+        if figure.group == "answer":
+            return [line for line in of_capability if line.broke_at == "none"]
+        levels = list(SIEVE_LEVELS)
+        broken = {SIEVE_LEVELS[level] for level in levels[: levels.index(figure.group) + 1]}
+        return [line for line in of_capability if line.broke_at not in broken]
+    return of_capability
+
+
+def passed_of(lines: Iterable[FigureLine]) -> Passed:
+    """``passed`` of the counted lines, for ``eval.compare``."""
+    return {line.key: line.passed for line in lines if line.counted}
+
+
+class _Line(msgspec.Struct):
+    uuid: str
+    capability: int
+    domain: str
+    status: Literal["scored", "missing", "unscored", "extra"]
+    passed: bool | None = None
+    sieve: str | None = None
+
+
+class ReportFile(msgspec.Struct):
+    """A report as it is read back for its figures and its lines; other keys are ignored."""
+
+    format: str
+    profile: str
+    judge: dict[str, Any]
+    dataset: dict[str, Any]
+    run: dict[str, Any]
+    scores: Scores
+    counts: dict[str, Count]
+    decided: dict[str, dict[str, Count]]
+    sieve: dict[str, dict[str, Count]]
+    sieve_cumulative: dict[str, dict[str, Share]]
+    slices: dict[str, dict[str, Group]]
+    instances: list[_Line]
+    notes: list[str] = []
+
+    @property
+    def name(self) -> str:
+        return str(self.run.get("name"))
+
+    @property
+    def figures(self) -> Figures:
+        return Figures(
+            scores=self.scores,
+            counts=self.counts,
+            decided=self.decided,
+            sieve=self.sieve,
+            sieve_cumulative=self.sieve_cumulative,
+            slices=self.slices,
+            notes=self.notes,
+        )
+
+    def lines(self, slices: Mapping[InstanceKey, Mapping[str, str]]) -> list[FigureLine]:
+        """The lines, with the groups that ``slices`` knows of them; of a uuid that is listed twice the last counts."""
+        found = {(entry.capability, entry.domain, entry.uuid): entry for entry in self.instances}
+        return [
+            FigureLine(key=key, status=entry.status, passed=entry.passed, sieve=entry.sieve, slices=slices.get(key))
+            for key, entry in found.items()
+        ]
+
+
+class _Format(msgspec.Struct):
+    format: str | None = None
+
+
+def read_report(path: Path) -> ReportFile:
+    """Read a report for its figures. Raises ``DataError`` with one sentence that names the file and what is wrong."""
+    payload = read_input(path, "the report")
+    try:
+        known = msgspec.json.decode(payload, type=_Format).format
+        if known != FORMAT:
+            said = "no format" if known is None else f"the format {known!r}"
+            raise DataError(f"{path} has {said}; this version reads reports of the format {FORMAT}")
+        return msgspec.json.decode(payload, type=ReportFile)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise DataError(f"{path} is not a report of this program: {error}") from error
