@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from eval.intervals import Interval
 from toolenv.model import Value
@@ -47,6 +48,32 @@ class Comparison(Value, frozen=True):
     ci95: Interval | None
     gained: tuple[InstanceKey, ...]
     lost: tuple[InstanceKey, ...]
+
+
+class Origin(Value, frozen=True):
+    """Where verdicts come from: the dataset's fingerprint, the profile, and the judge (``kind``, ``model`` ...)."""
+
+    dataset: str | None
+    profile: str
+    judge: Mapping[str, Any] = {}
+
+
+def differences(first: Origin, second: Origin) -> list[str]:
+    """What makes the verdicts of two origins hard to compare, in sentences."""
+    found = []
+    if first.dataset != second.dataset:
+        found.append("the reports are about different datasets; only instances with the same uuid are compared")
+    if first.profile != second.profile:
+        found.append(f"the profiles differ: {first.profile} and {second.profile}")
+    if first.judge != second.judge:
+        found.append(f"the judges differ: {judge_words(first.judge)} and {judge_words(second.judge)}")
+    return found
+
+
+def judge_words(judge: Mapping[str, Any]) -> str:
+    """A judge in a few words: its kind, and the model and the version of the prompts where it has them."""
+    parts = (judge.get(name) for name in ("kind", "model", "prompt_version"))
+    return " ".join(str(part) for part in parts if part)
 
 
 def compare(first: Passed, second: Passed) -> Comparison:

@@ -20,7 +20,7 @@ from eval.model import Verdict
 from eval.profile import Item, Profile, ScoringContext, Unit
 from eval.results import FLUSH_SECONDS, Results
 from eval.resume import HumanKey, keys_of
-from eval.scored import Scored, grouped
+from eval.scored import Scored, grouping
 from eval.waterfall import unscored
 
 if TYPE_CHECKING:
@@ -92,9 +92,15 @@ class LocalScorer:
                 for item, verdict in zip(unit.items, await self._profile.score(unit, context), strict=True)
             ]
         return [
-            grouped(portable(verdict, context), item.instance, context.dataset, context.instance, self._model)
+            self._scored(item, portable(verdict, context), context)
             for item, verdict in zip(unit.items, verdicts, strict=True)
         ]
+
+    def _scored(self, item: Item, verdict: Verdict, context: ScoringContext) -> Scored:
+        if item.instance is None:
+            return Scored(verdict=verdict)
+        found = grouping(item.instance, context.dataset, context.instance, self._model)
+        return Scored(verdict=verdict, weight=found.weight, slices=found.slices)
 
     def executed(self, run: int, unit: Unit) -> Sequence[PreparedSession]:
         return self._executions[run].taken(unit) if self._executions else ()

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from eval.compare import InstanceKey, Passed
-from eval.report import FORMAT
+from eval.compare import InstanceKey, Origin, Passed
+from eval.report import FORMAT, origin_of
 from eval.scored import Scored
 from eval.scores import SIEVE_LEVELS, Tally
 from toolenv.errors import DataError
@@ -184,6 +184,11 @@ class ReportFile(msgspec.Struct):
     @property
     def name(self) -> str:
         return str(self.run.get("name"))
+
+    @property
+    def origin(self) -> Origin:
+        """Where the verdicts come from."""
+        return origin_of(self.dataset, self.profile, self.judge)
 
     @property
     def figures(self) -> Figures:

@@ -13,6 +13,7 @@ from typing import IO, Any
 
 import msgspec
 
+from eval.compare import Origin
 from eval.model import Ruling, StageResult, Verdict
 from eval.scored import GATES, Scored, encoded
 from eval.scores import Tally
@@ -169,6 +170,12 @@ class _Instance(msgspec.Struct):
     passed: bool | None = None
 
 
+def origin_of(dataset: Mapping[str, Any], profile: str, judge: Mapping[str, Any]) -> Origin:
+    """The origin that a report's head tells."""
+    fingerprint = dataset.get("fingerprint")
+    return Origin(dataset=None if fingerprint is None else str(fingerprint), profile=profile, judge=judge)
+
+
 class Summary(msgspec.Struct):
     """The parts of a report that a comparison reads; other keys are ignored."""
 
@@ -178,6 +185,11 @@ class Summary(msgspec.Struct):
     profile: str
     judge: dict[str, Any]
     instances: list[_Instance]
+
+    @property
+    def origin(self) -> Origin:
+        """Where the verdicts come from."""
+        return origin_of(self.dataset, self.profile, self.judge)
 
     def passed(self) -> dict[tuple[int, str, str], bool | None]:
         """``passed`` of the counted instances; of a uuid that is listed twice the last counts."""

@@ -120,27 +120,25 @@ def slices_of(instance: Instance, *, style: str | None = None, model: str | None
     return {name: group for name, group in groups.items() if group}
 
 
-def grouped(
-    verdict: Verdict,
-    ref: InstanceRef | None,
-    dataset: Dataset,
-    load: Callable[[InstanceRef], Instance],
-    model: str | None,
-) -> Scored:
-    """A verdict with the weight and the groups of its instance, ``ref`` (None for an extra prediction).
+class Grouping(Value, frozen=True):
+    """What a report counts an instance by: its weight, and the group that it belongs to in every slice."""
 
-    ``load`` decodes a record; ``model`` made the run, where that is known.
-    """
-    if ref is None:
-        return Scored(verdict=verdict)
+    weight: int = 1
+    slices: Mapping[str, str] = {}
+
+
+def grouping(
+    ref: InstanceRef, dataset: Dataset, load: Callable[[InstanceRef], Instance], model: str | None = None
+) -> Grouping:
+    """The grouping of an instance; ``load`` decodes its record, ``model`` made the run, where that is known."""
     try:
         instance = load(ref)
         universe = dataset.universe(instance.uuid) if instance.capability == 1 else None
     except DataError:
-        # The verdict says what is wrong with the record; it belongs to no slice but its domain.
-        return Scored(verdict=verdict, slices={"domain": ref.domain})
+        # A verdict says what is wrong with the record; it belongs to no slice but its domain.
+        return Grouping(slices={"domain": ref.domain})
     style = universe.style if universe is not None else None
-    return Scored(verdict=verdict, weight=weight_of(instance), slices=slices_of(instance, style=style, model=model))
+    return Grouping(weight=weight_of(instance), slices=slices_of(instance, style=style, model=model))
 
 
 def _text(value: Any) -> str | None:

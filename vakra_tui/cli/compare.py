@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from eval.compare import Comparison, Pairs, compare
+from eval.compare import Comparison, Pairs, compare, differences
 from eval.report import Summary, read
 from vakra_tui.cli.parser import Parser
 from vakra_tui.cli.streams import narrate, stdout
@@ -24,7 +24,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--format", choices=("table", "json"), default="table")
     arguments = parser.parse_args(argv)
     first, second = read(Path(arguments.first)), read(Path(arguments.second))
-    for difference in differences(first, second):
+    for difference in differences(first.origin, second.origin):
         narrate(f"vakra-tui compare: {difference}")
     result = compare(first.passed(), second.passed())
     with stdout() as stream:
@@ -33,18 +33,6 @@ def main(argv: Sequence[str]) -> int:
         else:
             stream.write(text(result, _name(first), _name(second)).encode() + b"\n")
     return 0
-
-
-def differences(first: Summary, second: Summary) -> list[str]:
-    """What makes the two reports hard to compare, in sentences."""
-    found = []
-    if first.dataset.get("fingerprint") != second.dataset.get("fingerprint"):
-        found.append("the reports are about different datasets; only instances with the same uuid are compared")
-    if first.profile != second.profile:
-        found.append(f"the profiles differ: {first.profile} and {second.profile}")
-    if first.judge != second.judge:
-        found.append(f"the judges differ: {first.judge.get('kind')} and {second.judge.get('kind')}")
-    return found
 
 
 def _name(report: Summary) -> str:
