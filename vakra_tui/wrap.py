@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
-from vakra_tui.state.lines import Line, Span
+from vakra_tui.state.lines import Line, Span, paragraphs
 from vakra_tui.text import sanitize
 
 _PIECES = re.compile(r" +|[^ ]+")
@@ -40,19 +40,8 @@ def wrap(content: Line, width: int) -> Iterator[Line]:
 
     Line breaks inside a span break the line. Continuations are indented as the first line is, or to its ``hang`` mark.
     """
-    for paragraph in _paragraphs(content):
+    for paragraph in paragraphs(content):
         yield from _wrap_paragraph(paragraph, width)
-
-
-def _paragraphs(content: Line) -> Iterator[Line]:
-    current: list[Span] = []
-    for text, role in content:
-        first, *rest = text.split("\n")
-        current.append(Span(first, role))
-        for part in rest:
-            yield tuple(current)
-            current = [Span(part, role)]
-    yield tuple(current)
 
 
 def _wrap_paragraph(content: Line, width: int) -> Iterator[Line]:

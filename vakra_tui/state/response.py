@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-import math
 from bisect import bisect_right
-from typing import Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
 from toolenv.model import Json
 from vakra_tui.state.json_tree import JsonTree, scalar_line
 from vakra_tui.state.lines import BLANK, Line, Lines, LineSource, Span, line
-from vakra_tui.text import count_words, one_line, size_words
+from vakra_tui.text import count_words, one_line, sanitize, size_words
+
+if TYPE_CHECKING:
+    from vakra_tui.state.search import Needle
 
 Kind = Literal["table", "passages", "json", "text"]
 
@@ -145,11 +148,14 @@ class RawText:
     """Plain text of any size, cut into rows of the pane's width when they are looked at.
 
     Rows are measured in characters, two cells each where a line has characters beyond ASCII, so that laying out
-    5 MB costs one pass over the line lengths.
+    5 MB costs one pass over the line lengths. A place of a search is (line, character of it).
     """
 
     def __init__(self, text: str, lead: tuple[Line, ...] = ()) -> None:
-        self._texts = text.split("\n")
+        texts = text.split("\n")
+        if not all(map(str.isprintable, texts)):
+            texts = [sanitize(part) for part in texts]
+        self._texts = texts
         self._lead = lead
         self._first: list[int] = []
         self._steps: list[int] = []
@@ -159,27 +165,68 @@ class RawText:
     def layout(self, width: int) -> int:
         if width == self._width:
             return self._rows
-        self._width = width
-        self._first = []
-        self._steps = []
+        first: list[int] = []
+        steps: list[int] = []
+        half = max(width // 2, 1)
         row = 0
         for text in self._texts:
-            self._first.append(row)
-            step = width if text.isascii() else max(width // 2, 1)
-            self._steps.append(step)
-            row += max(math.ceil(len(text) / step), 1)
+            first.append(row)
+            step = width if text.isascii() else half
+            steps.append(step)
+            row += -(-len(text) // step) or 1
+        self._first, self._steps, self._width = first, steps, width
         self._rows = row + len(self._lead)
         return self._rows
 
     def line(self, index: int) -> Line:
         if index < len(self._lead):
             return self._lead[index]
+        position, start, step = self._slice(index)
+        return line((self._texts[position][start : start + step], "code"))
+
+    def _slice(self, index: int) -> tuple[int, int, int]:
+        """(line, first character, number of characters) of a row."""
         row = index - len(self._lead)
         position = bisect_right(self._first, row) - 1
         step = self._steps[position]
-        start = (row - self._first[position]) * step
-        return line((self._texts[position][start : start + step], "code"))
+        return position, (row - self._first[position]) * step, step
 
     @property
     def cells(self) -> int:
         return 0
+
+    def find(self, needle: Needle, stop: Callable[[], bool]) -> list[tuple[int, int]]:
+        """All places of the needle; reads every line."""
+        found: list[tuple[int, int]] = []
+        for position, text in enumerate(self._texts):
+            if position % 1000 == 0 and stop():
+                break
+            if needle.first(text) >= 0:
+                found.extend((position, start) for start in needle.starts(text, stop))
+        return found
+
+    def row_of(self, place: tuple[int, int]) -> int:
+        position, start = place
+        return len(self._lead) + self._first[position] + start // self._steps[position]
+
+    def place_at(self, row: int) -> tuple[int, int]:
+        return self._slice(row)[:2] if row >= len(self._lead) else (0, 0)
+
+    def line_found(self, index: int, needle: Needle) -> Line:
+        """The row with its matches marked, also those that begin or end on another row."""
+        if index < len(self._lead):
+            return self._lead[index]
+        position, start, step = self._slice(index)
+        text = self._texts[position]
+        length = len(needle.text)
+        begin = max(start - length + 1, 0)
+        around = text[begin : start + step + length - 1]
+        parts: list[Span] = []
+        here = start
+        for found in needle.starts(around):
+            first, last = max(begin + found, start), min(begin + found + length, start + step)
+            if last <= here:
+                continue
+            parts += [Span(text[here:first], "code"), Span(text[first:last], "match")]
+            here = last
+        return (*parts, Span(text[here : start + step], "code"))
