@@ -38,7 +38,8 @@ from eval.paper import PaperProfile  # noqa: E402
 from eval.profile import Item, ScoringContext  # noqa: E402
 from eval.truths import GroundTruths  # noqa: E402
 from sessions.submissions import Run  # noqa: E402
-from toolenv.build.builder import BuildFiles, build  # noqa: E402
+from toolenv.build.build_plan import BuildFiles  # noqa: E402
+from toolenv.build.builder import build  # noqa: E402
 from toolenv.build.card import by_kind  # noqa: E402
 from toolenv.build.generate import BuildSettings  # noqa: E402
 from toolenv.build.layout import write_json  # noqa: E402
@@ -114,15 +115,15 @@ async def _measure(shared: Path, out: Path, domain: str) -> dict[str, Any]:
     )
     return {
         "domain": domain,
-        "asked": built.generated.asked,
-        "endpoints": built.generated.accepted,
+        "asked": built.generated[domain].asked,
+        "endpoints": built.generated[domain].accepted,
         "slot": written["slot"] + converted["slot"],
         "sel": written["sel"] + converted["sel"],
         "slot_written": written["slot"],
         "sel_written": written["sel"],
         "instances": built.report.instances[domain],
         "hops": {str(n): hops[n] for n in sorted(hops)},
-        "edges": built.generated.edges,
+        "edges": built.generated[domain].edges,
         "checks": scores,
         "findings": dict(findings),
         "shuffled": await _shuffled(out, domain),

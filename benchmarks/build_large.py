@@ -26,7 +26,8 @@ from typing import Any
 _HERE = Path(__file__).resolve().parent
 sys.path = [str(_HERE.parent), *(p for p in sys.path if Path(p).resolve() != _HERE)]
 
-from toolenv.build.builder import BuildFiles, build  # noqa: E402
+from toolenv.build.build_plan import BuildFiles  # noqa: E402
+from toolenv.build.builder import build  # noqa: E402
 from toolenv.build.generate import BuildSettings  # noqa: E402
 
 ROWS = 1_000_000
@@ -136,8 +137,8 @@ async def measure(folder: Path, rows: int) -> dict[str, Any]:
     return {
         "rows": rows,
         "database_mib": round(database.stat().st_size / 2**20),
-        "questions": built.generated.asked,
-        "endpoints_with_gold_answer": built.generated.accepted,
+        "questions": built.generated[DOMAIN].asked,
+        "endpoints_with_gold_answer": built.generated[DOMAIN].accepted,
         "instances": built.report.instances[DOMAIN],
         "seconds": round(time.perf_counter() - started, 1),
         "cpu_seconds": round(time.process_time() - used, 1),

@@ -20,7 +20,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sessions.agent.shortlist import shortlisted
-from toolenv.build.builder import BuildFiles, build
+from toolenv.build.build_plan import BuildFiles
+from toolenv.build.builder import build
 from toolenv.build.generate import BuildSettings
 from toolenv.dataset import Dataset
 from toolenv.environment import ToolEnvironment

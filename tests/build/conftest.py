@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.build.music_shop import make_music_shop
-from toolenv.build.builder import BuildFiles, Built, build
+from toolenv.build.build_plan import BuildFiles
+from toolenv.build.builder import Built, build
 from toolenv.build.generate import BuildSettings
 from toolenv.build.source import Passage
 

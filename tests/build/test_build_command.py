@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.build.test_dataset_check import make_other_recording
-from toolenv.build.builder import BuildFiles, Built
+from toolenv.build.build_plan import BuildFiles
+from toolenv.build.builder import Built
 from toolenv.build.reference_runs import NAMES
 from vakra_tui.cli import main
 
@@ -22,7 +23,7 @@ def test_build_then_check_then_score(music: BuildFiles, tmp_path: Path, capsys: 
     assert "16 of 19 questions became endpoints" in text.out
     assert "GROUP BY is not among what the BI tools can do" in text.out
     assert "capability 3, test: 10 of 10" in text.err
-    card = json.loads((out / "card.json").read_text(encoding="utf-8"))
+    card = json.loads((out / "card.json").read_text(encoding="utf-8"))["domains"]["music"]
     assert card["settings"]["seed"] == 7
     assert card["instances"]["test"]["capability_3_multihop_reasoning"]["hops"] == {"2": 10}
     assert main(["build", "--check", str(out), "--report", str(tmp_path / "r.json"), "--quiet"]) == 0

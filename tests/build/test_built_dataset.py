@@ -16,7 +16,8 @@ from eval.checks import check_dataset
 from eval.environments import EnvironmentChain
 from tests.build.conftest import DISTRACTORS, SETTINGS
 from tests.build.music_shop import QUESTIONS
-from toolenv.build.builder import BuildFiles, Built, build
+from toolenv.build.build_plan import BuildFiles
+from toolenv.build.builder import Built, build
 from toolenv.build.generate import BuildSettings
 from toolenv.build.template import make_template
 from toolenv.dashboards.definition import load_endpoints
@@ -31,7 +32,7 @@ def all_bytes(folder: Path) -> dict[str, bytes]:
 
 
 def card_of(out: Path) -> dict[str, Any]:
-    card: dict[str, Any] = json.loads((out / "card.json").read_text(encoding="utf-8"))
+    card: dict[str, Any] = json.loads((out / "card.json").read_text(encoding="utf-8"))["domains"]["music"]
     return card
 
 

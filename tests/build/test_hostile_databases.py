@@ -11,7 +11,8 @@ import pytest
 
 from eval.checks import check_dataset
 from eval.environments import EnvironmentChain
-from toolenv.build.builder import BuildFiles, Built, build
+from toolenv.build.build_plan import BuildFiles
+from toolenv.build.builder import Built, build
 from toolenv.build.database import copy_database
 from toolenv.build.generate import BuildSettings
 from toolenv.dataset import Dataset
@@ -159,7 +160,7 @@ async def test_many_rows_are_reported_where_they_are_too_many_for_the_tools(tmp_
     reasons = [r.reason for r in built.rejections]
     assert any("join to more than" in reason for reason in reasons)
     assert any("answers more than" in reason for reason in reasons)
-    assert built.generated.accepted == 1
+    assert built.generated["odd"].accepted == 1
     assert await errors_of(out) == []
 
 

@@ -15,7 +15,7 @@ from fastapi import FastAPI, Request
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolenv.build.builder import BuildFiles
+from toolenv.build.build_plan import BuildFiles
 from toolenv.build.rewording import EMPTY, LOST, NOT_ONE_LINE, SAME, TOLD, TOO_LONG, TURNED, UNLIKE, Values, refusal
 from vakra_tui.cli import main
 
@@ -77,7 +77,7 @@ def _questions(out: Path) -> list[str]:
 
 
 def _card(out: Path) -> Any:
-    return json.loads((out / "card.json").read_text(encoding="utf-8"))["wording"]
+    return json.loads((out / "card.json").read_text(encoding="utf-8"))["domains"]["music"]["wording"]
 
 
 def test_wording_is_taken_and_the_dataset_holds(

@@ -49,7 +49,7 @@ async def test_a_dataset_from_one_source(tmp_path: Path) -> None:
     assert instance.ground_truth is not None
     assert instance.ground_truth.evaluated.answer == ["vermilion"]
     assert [c.name for c in instance.ground_truth.evaluated.calls] == ["get_chief_name_by_person_name", "query_shop"]
-    assert [(leak.doc_id, leak.answer) for leak in report.removed] == [("leak", "O'Neil")]
+    assert [(leak.doc_id, leak.answer) for leak in report.removed["shop"]] == [("leak", "O'Neil")]
     documents = dataset.documents("shop")
     assert documents is not None
     assert [p["doc_id"] for p in json.loads(documents.read_text("utf-8"))] == ["colour", "other"]

@@ -21,40 +21,57 @@ from toolenv.build.source import Rejection
 from toolenv.model import CAPABILITY_DIRS, Json
 
 if TYPE_CHECKING:
-    from toolenv.build.builder import BuildFiles, Built
-    from toolenv.build.generate import BuildSettings
+    from toolenv.build.build_plan import BuildPlan, DomainPlan
+    from toolenv.build.builder import Built
+    from toolenv.build.generate import Generated
 
-FORMAT = "vakra-tui/card@1"
+FORMAT = "vakra-tui/card@2"
 _MOST_EXAMPLES = 3
 
 
-def write_card(root: Path, files: BuildFiles, settings: BuildSettings, built: Built) -> None:
+def write_card(root: Path, plan: BuildPlan, built: Built) -> None:
     """Write ``card.json`` and ``CARD.md`` of a dataset that lies in ``root``."""
+    card = {"format": FORMAT, "domains": {d.files.domain: _domain_card(root, d, built) for d in plan.domains}}
+    layout.write_json(root / "card.json", card)
+    (root / "CARD.md").write_text("\n".join(_lines(card, built)) + "\n", encoding="utf-8")
+
+
+def _domain_card(root: Path, plan: DomainPlan, built: Built) -> dict[str, Any]:
+    files, name = plan.files, plan.files.domain
+    generated = built.generated[name]
+    sources = {"database": files.database, "questions": files.questions}
+    optional = {"tasks": files.tasks, "documents": files.documents}
     card = {
-        "format": FORMAT,
-        "domain": files.domain,
         "sources": {
-            "database": _digest(files.database),
-            "questions": _digest(files.questions),
-            "documents": _digest(files.documents) if files.documents is not None else None,
+            **{what: _digest(path) for what, path in sources.items()},
+            **{what: _digest(path) if path is not None else None for what, path in optional.items()},
             "described columns": dict(read_descriptions(files.database)),
         },
-        "settings": msgspec.to_builtins(settings),
+        "settings": msgspec.to_builtins(plan.settings),
         "questions": {
-            "read": built.generated.asked,
-            "became endpoints": built.generated.accepted,
-            "merged with an equal template": built.generated.merged_away,
+            "read": generated.asked,
+            "became endpoints": generated.accepted,
+            "merged with an equal template": generated.merged_away,
         },
-        "endpoints": built.report.endpoints[files.domain],
-        "graph": {"hop templates": built.generated.hop_templates, "edges": built.generated.edges},
-        "instances": {split: counts(root, files.domain, split) for split in layout.SPLITS},
-        "removed_passages": [msgspec.to_builtins(leak) for leak in built.report.removed],
-        "rejections": [{"stage": r.stage, "subject": r.subject, "reason": r.reason} for r in built.rejections],
+        "stated tasks": generated.stated,
+        "endpoints": built.report.endpoints[name],
+        "graph": {"hop templates": generated.hop_templates, "edges": generated.edges},
+        "instances": {split: counts(root, name, split) for split in layout.SPLITS},
+        "collections": _collections(generated),
+        "removed_passages": [msgspec.to_builtins(leak) for leak in built.report.removed.get(name, ())],
+        "rejections": [
+            {"stage": r.stage, "subject": r.subject, "reason": r.reason} for r in built.rejections if r.domain == name
+        ],
     }
-    if built.wording is not None:
-        card["wording"] = msgspec.to_builtins(built.wording)
-    layout.write_json(root / "card.json", card)
-    (root / "CARD.md").write_text("\n".join(_lines(card, built.rejections)) + "\n", encoding="utf-8")
+    if name in built.wording:
+        card["wording"] = msgspec.to_builtins(built.wording[name])
+    return card
+
+
+def _collections(generated: Generated) -> dict[str, Json]:
+    """How many passages were given for the domain, and which collections are offered beside its own."""
+    source = generated.source
+    return {"passages": len(source.passages), "offered beside": list(source.offered)} if source.passages else {}
 
 
 def counts(root: Path, domain: str, split: Any) -> dict[str, Json]:
@@ -105,16 +122,32 @@ def by_kind(rejections: Sequence[Rejection]) -> dict[tuple[str, str], list[Rejec
     return dict(sorted(found.items(), key=lambda item: (item[0][0], -len(item[1]), item[0][1])))
 
 
-def _lines(card: Mapping[str, Any], rejections: Sequence[Rejection]) -> Iterator[str]:
-    yield f"# Dataset card: {card['domain']}"
-    yield ""
+def _lines(card: Mapping[str, Any], built: Built) -> Iterator[str]:
+    for number, (name, content) in enumerate(card["domains"].items()):
+        if number:
+            yield ""
+        yield f"# Dataset card: {name}"
+        yield ""
+        yield from _domain_lines(content, [r for r in built.rejections if r.domain == name])
+
+
+def _domain_lines(card: Mapping[str, Any], rejections: Sequence[Rejection]) -> Iterator[str]:
     questions = card["questions"]
+    stated = f" {card['stated tasks']} tasks were stated in full." if card["stated tasks"] else ""
     yield (
         f"{questions['read']} questions were read, {questions['became endpoints']} became endpoints "
         f"({questions['merged with an equal template']} merged with an equal template); "
-        f"{card['endpoints']} endpoints in all. The connectivity graph has {card['graph']['hop templates']} hop "
-        f"templates and {card['graph']['edges']} edges. Seed {card['settings']['seed']}."
+        f"{card['endpoints']} endpoints in all.{stated} The connectivity graph has "
+        f"{card['graph']['hop templates']} hop templates and {card['graph']['edges']} edges. "
+        f"Seed {card['settings']['seed']}."
     )
+    if card["collections"]:
+        beside = card["collections"]["offered beside"]
+        yield ""
+        yield (
+            f"{card['collections']['passages']} passages, {len(card['removed_passages'])} of them left out; "
+            f"offered beside them: {', '.join(beside) if beside else 'no other collection'}."
+        )
     wording = card.get("wording", {})
     for what in ("questions", "summaries") if wording else ():
         count = wording[what]
@@ -122,18 +155,7 @@ def _lines(card: Mapping[str, Any], rejections: Sequence[Rejection]) -> Iterator
         yield ""
         yield f"{_cell(wording['model'])} worded {count['taken']} of {count['asked']} {what}{refused}."
     for split, capabilities in card["instances"].items():
-        yield ""
-        yield f"## Split `{split}`"
-        yield ""
-        yield "| capability | instances | distribution |"
-        yield "|---|---|---|"
-        for name, content in capabilities.items():
-            parts = [
-                f"{what}: " + ", ".join(f"{value} × {number}" for value, number in share.items())
-                for what, share in content.items()
-                if what != "instances"
-            ]
-            yield f"| {name} | {content['instances']} | {'; '.join(parts)} |"
+        yield from _split_lines(split, capabilities)
     yield ""
     yield "## Left out"
     yield ""
@@ -146,10 +168,26 @@ def _lines(card: Mapping[str, Any], rejections: Sequence[Rejection]) -> Iterator
         yield ""
         yield "## Passages left out because they answer an endpoint's hop"
         yield ""
-        yield "| passage | hop | answer |"
-        yield "|---|---|---|"
+        yield "| collection | passage | hop | answer |"
+        yield "|---|---|---|---|"
         for leak in card["removed_passages"]:
-            yield f"| {_cell(leak['doc_id'])} | {_cell(leak['hop'])} | {_cell(leak['answer'])} |"
+            cells = (leak["collection"], leak["doc_id"], leak["hop"], leak["answer"])
+            yield f"| {' | '.join(_cell(cell) for cell in cells)} |"
+
+
+def _split_lines(split: str, capabilities: Mapping[str, Any]) -> Iterator[str]:
+    yield ""
+    yield f"## Split `{split}`"
+    yield ""
+    yield "| capability | instances | distribution |"
+    yield "|---|---|---|"
+    for name, content in capabilities.items():
+        parts = [
+            f"{what}: " + ", ".join(f"{value} × {number}" for value, number in share.items())
+            for what, share in content.items()
+            if what != "instances"
+        ]
+        yield f"| {name} | {content['instances']} | {'; '.join(parts)} |"
 
 
 def _cell(text: str) -> str:

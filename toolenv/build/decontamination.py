@@ -24,11 +24,12 @@ class AskedFact(Value, frozen=True):
 
 
 class Leak(Value, frozen=True):
-    """A passage that answers an API hop."""
+    """A passage that answers an API hop. ``collection`` is empty where only one is asked about."""
 
     doc_id: str
     hop: str
     answer: str
+    collection: str = ""
 
 
 def asked_fact(query: str, arguments: Iterable[Json], rows: Iterable[Sequence[Json]]) -> AskedFact:
@@ -40,7 +41,7 @@ def asked_fact(query: str, arguments: Iterable[Json], rows: Iterable[Sequence[Js
     )
 
 
-def leaks(passages: Iterable[Passage], facts: Sequence[AskedFact]) -> list[Leak]:
+def leaks(passages: Iterable[Passage], facts: Sequence[AskedFact], collection: str = "") -> list[Leak]:
     """Every passage that names an entity of a hop together with one of its answers."""
     found = []
     for passage in passages:
@@ -52,7 +53,7 @@ def leaks(passages: Iterable[Passage], facts: Sequence[AskedFact]) -> list[Leak]
                 None,
             )
             if answer is not None:
-                found.append(Leak(doc_id=passage.doc_id, hop=fact.hop, answer=answer))
+                found.append(Leak(doc_id=passage.doc_id, hop=fact.hop, answer=answer, collection=collection))
     return found
 
 

@@ -136,9 +136,8 @@ class DomainWriter:
         source = self.source
         if not source.passages:
             return
-        self.removed = leaks(
-            (p for p in source.passages if not p.shared), [fact for found in facts.values() for fact in found]
-        )
+        asked = [fact for found in facts.values() for fact in found]
+        self.removed = leaks((p for p in source.passages if not p.shared), asked, source.name)
         gone = {leak.doc_id: leak for leak in self.removed}
         cells = text_cells(self._gold.connection)
         shared = {p.doc_id for p in source.passages if p.shared}
@@ -149,14 +148,10 @@ class DomainWriter:
                 kept.append(task.key)
         self._keep(kept)
         layout.write_documents(out, source.name, [p for p in source.passages if p.doc_id not in gone])
-        answered = {
-            fact.doc_id
-            for fact in leaks(
-                (p for passages in source.distractors.values() for p in passages),
-                [fact for found in facts.values() for fact in found],
-            )
-        }
         for name, passages in source.distractors.items():
+            answering = leaks(passages, asked, name)
+            answered = {leak.doc_id for leak in answering}
+            self.removed += answering
             layout.write_documents(out, name, [p for p in passages if p.doc_id not in answered])
 
     def _refuse_contaminated(

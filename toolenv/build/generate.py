@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -40,6 +41,7 @@ from toolenv.build.source import (
 from toolenv.build.template import make_template
 from toolenv.build.truth import Rows
 from toolenv.build.words import Vocabulary
+from toolenv.errors import DataError
 from toolenv.model import Value
 from toolenv.values import normal_text
 
@@ -57,7 +59,8 @@ _LEADING_HOPS = 30
 
 
 class BuildSettings(Value, frozen=True):
-    """What a build may be told. ``hop_weights`` are the shares of chains of one, two ... hops."""
+    """What a build may be told of a domain. ``hop_weights`` are the shares of chains of one, two ... hops; ``lookups``
+    is the number of endpoints that look-ups of the schema fill up to."""
 
     seed: int = 0
     chains: int = CHAINS
@@ -65,18 +68,21 @@ class BuildSettings(Value, frozen=True):
     hop_weights: tuple[float, ...] = HOP_WEIGHTS
     train_share: float = TRAIN_SHARE
     topic: str | None = None
+    lookups: int = 0
 
 
 class DomainInput(Value, frozen=True):
     """What a domain is made from. ``database`` is the copy that the dataset will hold; ``described`` says what columns
-    are called."""
+    are called. ``tasks`` are instances that somebody stated in full; ``offered`` are collections of other domains."""
 
     name: str
     database: Path
     questions: tuple[Question, ...]
+    tasks: tuple[Task, ...] = ()
     passages: tuple[Passage, ...] = ()
     facts: tuple[StatedFact, ...] = ()
     distractors: Mapping[str, tuple[Passage, ...]] = {}
+    offered: tuple[str, ...] = ()
     described: Mapping[str, str] = {}
 
 
@@ -90,6 +96,7 @@ class Generated(Value, frozen=True):
     source: DomainSource
     accepted: int
     asked: int
+    stated: int
     merged_away: int
     edges: int
     hop_templates: int
@@ -130,8 +137,8 @@ class Generator:
             edges = Connectivity(templates, entities, gold).edges
             tasks = [*self._chain_tasks(accepted, schema), *self._endpoint_tasks(accepted)]
             tasks += self._multi_hop(templates, entities, gold)
-            passages: tuple[Passage, ...] = ()
-            if given.passages:
+            passages = given.passages
+            if passages and self._settings.multi_source:
                 found = self._multi_source(templates, entities, vocabulary, gold)
                 tasks += found.tasks
                 passages = found.passages
@@ -142,16 +149,18 @@ class Generator:
             database=given.database,
             topic=topic_for(given.name, self._settings.topic),
             passages=passages,
-            offered=tuple(given.distractors),
+            offered=(*given.offered, *given.distractors),
             distractors=given.distractors,
-            questions=tuple(q for q, _, _ in accepted),
-            tasks=tuple(tasks),
+            questions=tuple(q for q, _, _ in accepted if q.becomes("tool")),
+            tasks=self._with_stated(tasks),
+            lookups=self._settings.lookups,
             distinct_queries=False,
         )
         return Generated(
             source=source,
             accepted=len(accepted),
             asked=len(given.questions),
+            stated=len(given.tasks),
             merged_away=len(accepted) - len({key for _, key, _ in accepted}),
             edges=edges,
             hop_templates=len(templates),
@@ -206,12 +215,22 @@ class Generator:
                 self._reject("endpoint", question.question, error)
         return accepted
 
+    def _with_stated(self, made: Sequence[Task]) -> tuple[Task, ...]:
+        """All tasks, the stated ones after those that were made. Raises ``DataError`` where two have one key."""
+        tasks = (*made, *self._given.tasks)
+        twice = [key for key, number in Counter(task.key for task in tasks).items() if number > 1]
+        if twice:
+            raise DataError(f"two tasks of {self._given.name} have the key {twice[0]!r}; give each its own")
+        return tasks
+
     def _chain_tasks(self, accepted: Sequence[tuple[Question, str, Rows]], schema: DatabaseSchema) -> list[Task]:
         """A task of each style for every question whose SQL the BI tools can carry out."""
         styles: tuple[Style, ...] = ("slot", "sel")
         tasks = []
         for style in styles:
             for number, (question, key, rows) in enumerate(accepted):
+                if not question.becomes(style):
+                    continue
                 try:
                     _refuse_told(question, rows)
                     plan = read_plan(question.sql, schema)
@@ -219,18 +238,20 @@ class Generator:
                 except NotBuildable as error:
                     self._reject(f"{style} chain", question.question, error)
                     continue
-                tasks.append(self._task(f"{style}/{number}", 1, question, self._split(key), style))
+                tasks.append(self._task(question.task_key(style, number), 1, question, self._split(key), style))
         return tasks
 
     def _endpoint_tasks(self, accepted: Sequence[tuple[Question, str, Rows]]) -> list[Task]:
         tasks = []
         for number, (question, key, rows) in enumerate(accepted):
+            if not question.becomes("endpoint"):
+                continue
             try:
                 _refuse_told(question, rows)
             except NotBuildable as error:
                 self._reject("endpoint task", question.question, error)
                 continue
-            tasks.append(self._task(f"endpoint/{number}", 2, question, self._split(key), None))
+            tasks.append(self._task(question.task_key("endpoint", number), 2, question, self._split(key), None))
         return tasks
 
     def _task(self, key: str, capability: int, question: Question, split: Split, style: Style | None) -> Task:

@@ -10,6 +10,8 @@ from toolenv.errors import VakraError
 from toolenv.model import Json, Value
 
 Style = Literal["slot", "sel"]
+Become = Literal["tool", "endpoint", "slot", "sel"]
+"""What a question may become: an endpoint that is only offered, an endpoint task, a chain of a style."""
 
 
 class NotBuildable(VakraError):
@@ -80,11 +82,25 @@ class Task(Value, frozen=True):
 
 
 class Question(Value, frozen=True):
-    """A question with its gold SQL that becomes an endpoint, under the given name if there is one."""
+    """A question with its gold SQL that becomes an endpoint, under the given name if there is one.
+
+    ``become`` says which of all that it could become it is to be (None: all); ``key`` names its tasks.
+    """
 
     question: str
     sql: str
     operation_id: str | None = None
+    key: str | None = None
+    become: tuple[Become, ...] | None = None
+
+    def becomes(self, what: Become) -> bool:
+        return self.become is None or what in self.become
+
+    def task_key(self, what: Become, number: int) -> str:
+        """The key of the task that the ``number``-th question becomes; its own where it becomes that one thing."""
+        if self.key is None:
+            return f"{what}/{number}"
+        return self.key if self.become == (what,) else f"{what}/{self.key}"
 
 
 class Passage(Value, frozen=True):

@@ -15,14 +15,12 @@ Progress = Callable[[str], None]
 
 
 class BuildReport(Value, frozen=True):
-    """What was written: numbers of instances and endpoints a domain, passages left out because they leak, rejections.
-
-    ``written`` are the keys of the tasks that became instances, by domain.
-    """
+    """What was written, by domain: numbers of instances and endpoints, passages left out because they leak, keys of the
+    tasks that became instances; and what was rejected."""
 
     instances: Mapping[str, int]
     endpoints: Mapping[str, int]
-    removed: tuple[Leak, ...]
+    removed: Mapping[str, tuple[Leak, ...]]
     rejections: tuple[Rejection, ...] = ()
     written: Mapping[str, frozenset[str]] = {}
 
@@ -57,7 +55,7 @@ async def build_dataset(
     return BuildReport(
         instances={d.source.name: len(d.written) for d in domains},
         endpoints={d.source.name: len(d.catalogue.endpoints) for d in domains},
-        removed=tuple(leak for d in domains for leak in d.removed),
+        removed={d.source.name: tuple(d.removed) for d in domains},
         rejections=tuple(r for d in domains for r in d.rejections),
         written={d.source.name: frozenset(d.written) for d in domains},
     )

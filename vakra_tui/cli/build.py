@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,12 +16,31 @@ from vakra_tui.text import sanitize
 
 if TYPE_CHECKING:
     from eval.checks import CheckReport
+    from toolenv.build.build_plan import BuildPlan
+    from toolenv.build.builder import Built
     from toolenv.build.generate import BuildSettings
     from toolenv.build.source import Passage
     from toolenv.openai_compat import Client
 
 DONE, UNFIT, UNREACHABLE = 0, 4, 3
 _MOST_SHOWN = 5
+_OF_ONE_DOMAIN = (
+    "db",
+    "questions",
+    "domain",
+    "documents",
+    "distractors",
+    "tasks",
+    "topic",
+    "seed",
+    "chains",
+    "multi_source",
+    "hop_weights",
+    "train_share",
+    "lookups",
+    "strict",
+)
+"""Options that a plan says for each of its domains."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -29,7 +48,12 @@ def main(argv: Sequence[str]) -> int:
     arguments = parser.parse_args(argv)
     if arguments.check is not None:
         return asyncio.run(_check(arguments))
-    missing = [f"--{name}" for name in ("db", "questions", "domain", "out") if getattr(arguments, name) is None]
+    if arguments.plan is not None:
+        given = [name for name in _OF_ONE_DOMAIN if getattr(arguments, name) not in (None, False)]
+        if given:
+            parser.error(f"--{given[0].replace('_', '-')} cannot go with --plan; say it in the plan")
+    wanted = ("plan", "out") if arguments.plan is not None else ("db", "questions", "domain", "out")
+    missing = [f"--{name}" for name in wanted if getattr(arguments, name) is None]
     if missing:
         parser.error(f"{', '.join(missing)} must be given, or --check DATA")
     if arguments.wording_base_url is not None and arguments.wording_model is None:
@@ -38,10 +62,14 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _parser() -> Parser:
-    parser = Parser(prog="vakra-tui build", description=(__doc__ or "").split(": ", 1)[1])
+    parser = Parser(
+        prog="vakra-tui build",
+        description="Make a dataset from a database and questions with SQL, or check the ground truths of one. "
+        "What the files hold and what is written: docs/data-layout.md.",
+    )
     make = parser.add_argument_group("make a dataset")
     make.add_argument("--db", metavar="FILE", help="SQLite database; it is copied and never written to")
-    make.add_argument("--questions", metavar="FILE", help='JSON array of {"question", "SQL"}')
+    make.add_argument("--questions", metavar="FILE", help='JSON array of {"question", "SQL"}, JSON lines or YAML')
     make.add_argument("--domain", metavar="NAME", help="name of the domain, an identifier")
     make.add_argument("--documents", metavar="FILE", help='JSON array of {"doc_id", "text"}, for multi-source tasks')
     make.add_argument(
@@ -50,15 +78,19 @@ def _parser() -> Parser:
         metavar="FILE",
         help="another collection of documents, named after its file (repeatable; default: those of the sample)",
     )
+    make.add_argument("--tasks", metavar="FILE", help="instances stated in full: paths, dialogues, policies")
+    make.add_argument("--plan", metavar="FILE", help="several domains at once, each with its files and settings")
     make.add_argument("--out", metavar="DIR", help="where the dataset goes: a folder that is absent or empty")
     make.add_argument("--topic", metavar="TEXT", help="topic group that policies name for the domain")
-    make.add_argument("--seed", type=int, default=0, metavar="N", help="equal seeds make equal bytes (0)")
+    make.add_argument("--seed", type=int, metavar="N", help="equal seeds make equal bytes (0)")
     make.add_argument("--chains", type=_count, metavar="N", help="multi-hop instances (240)")
     make.add_argument("--multi-source", type=_count, metavar="N", help="multi-source instances (60)")
     make.add_argument(
         "--hop-weights", type=_weights, metavar="W,W,...", help="shares of 1, 2, 3 ... hops (0.1,0.6,0.3; up to five)"
     )
     make.add_argument("--train-share", type=_share, metavar="X", help="share of the templates kept for training (0.2)")
+    make.add_argument("--lookups", type=_count, metavar="N", help="look-ups of the schema fill up to N endpoints (0)")
+    make.add_argument("--strict", action="store_true", help="end where anything asked for cannot be made")
     make.add_argument("--wording-model", metavar="NAME", help="a model that words merged questions and summaries")
     make.add_argument("--wording-base-url", metavar="URL", help="OpenAI-compatible endpoint of that model")
     check = parser.add_argument_group("check a dataset")
@@ -74,26 +106,17 @@ def _parser() -> Parser:
 
 
 async def _build(arguments: argparse.Namespace) -> int:
-    from toolenv.build.builder import BuildFiles, build
-    from toolenv.build.card import by_kind
+    from toolenv.build.builder import build_plan
     from toolenv.build.rewording import Rewording
 
-    files = BuildFiles(
-        database=Path(arguments.db),
-        questions=Path(arguments.questions),
-        domain=arguments.domain,
-        documents=Path(arguments.documents) if arguments.documents else None,
-        distractors=tuple(Path(name) for name in arguments.distractors or ()),
-    )
+    plan = _plan(arguments)
     out = Path(arguments.out)
-    distractors = _sample_passages() if files.documents is not None and not files.distractors else None
     client = _wording_client(arguments)
     try:
-        built = await build(
-            files,
+        built = await build_plan(
+            plan,
             out,
-            _settings(arguments),
-            distractors=distractors,
+            distractors=_sample_passages() if any(d.files.documents is not None for d in plan.domains) else None,
             rewording=Rewording(client) if client is not None else None,
             progress=(lambda _: None) if arguments.quiet else narrate,
         )
@@ -101,36 +124,53 @@ async def _build(arguments: argparse.Namespace) -> int:
         if client is not None:
             await client.aclose()
     with stdout() as stream:
-        questions = built.generated
-        lines = [
-            f"{questions.accepted} of {questions.asked} questions became endpoints",
-            f"{built.report.instances[files.domain]} instances and {built.report.endpoints[files.domain]} endpoints "
-            f"in {out}",
-            f"{len(built.rejections)} rejections, {len(built.report.removed)} passages removed; see {out / 'CARD.md'}",
-        ]
-        if built.wording is not None:
-            worded = built.wording
-            lines.append(
-                f"{worded.model} worded {worded.questions.taken} of {worded.questions.asked} merged questions and "
-                f"{worded.summaries.taken} of {worded.summaries.asked} summaries"
-            )
-        for (stage, kind), found in by_kind(built.rejections).items():
-            lines.append(f"  {stage}: {len(found)} × {kind}")
+        lines = [line for name in built.generated for line in _told(name, built, out, alone=len(plan.domains) == 1)]
         stream.write("\n".join(sanitize(line) for line in lines).encode() + b"\n")
     return DONE
+
+
+def _told(name: str, built: Built, out: Path, *, alone: bool) -> Iterator[str]:
+    """What was made of one domain, a line each."""
+    from toolenv.build.card import by_kind
+
+    made = built.generated[name]
+    rejections = [r for r in built.rejections if r.domain == name]
+    if not alone:
+        yield f"{name}:"
+    yield f"{made.accepted} of {made.asked} questions became endpoints"
+    yield f"{built.report.instances[name]} instances and {built.report.endpoints[name]} endpoints in {out}"
+    yield (f"{len(rejections)} rejections, {len(built.report.removed[name])} passages removed; see {out / 'CARD.md'}")
+    if name in built.wording:
+        worded = built.wording[name]
+        yield (
+            f"{worded.model} worded {worded.questions.taken} of {worded.questions.asked} merged questions and "
+            f"{worded.summaries.taken} of {worded.summaries.asked} summaries"
+        )
+    for (stage, kind), found in by_kind(rejections).items():
+        yield f"  {stage}: {len(found)} × {kind}"
+
+
+def _plan(arguments: argparse.Namespace) -> BuildPlan:
+    """The plan of the file, or that of the one domain that the options describe."""
+    from toolenv.build.build_plan import BuildFiles, BuildPlan, DomainPlan, read_plan_file
+
+    if arguments.plan is not None:
+        return read_plan_file(Path(arguments.plan))
+    files = BuildFiles(
+        database=Path(arguments.db),
+        questions=Path(arguments.questions),
+        domain=arguments.domain,
+        documents=Path(arguments.documents) if arguments.documents else None,
+        distractors=tuple(Path(name) for name in arguments.distractors or ()),
+        tasks=Path(arguments.tasks) if arguments.tasks else None,
+    )
+    return BuildPlan(domains=(DomainPlan(files=files, settings=_settings(arguments)),), strict=arguments.strict)
 
 
 def _settings(arguments: argparse.Namespace) -> BuildSettings:
     from toolenv.build.generate import BuildSettings
 
-    given = {
-        "seed": arguments.seed,
-        "chains": arguments.chains,
-        "multi_source": arguments.multi_source,
-        "hop_weights": arguments.hop_weights,
-        "train_share": arguments.train_share,
-        "topic": arguments.topic,
-    }
+    given = {name: getattr(arguments, name) for name in BuildSettings.__struct_fields__}
     return BuildSettings(**{name: value for name, value in given.items() if value is not None})
 
 
@@ -152,9 +192,10 @@ def _wording_client(arguments: argparse.Namespace) -> Client | None:
 
 def _sample_passages() -> Mapping[str, Sequence[Passage]]:
     """The documents of the built-in sample, as collections about other things."""
+    from toolenv.build.source import Passage
     from vakra_tui.sample.sources import domains, load_passages
 
-    return {domain: load_passages(domain) for domain in domains()}
+    return {d: tuple(Passage(doc_id=key, text=text) for key, text in load_passages(d)) for d in domains()}
 
 
 async def _check(arguments: argparse.Namespace) -> int:

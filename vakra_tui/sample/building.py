@@ -1,19 +1,19 @@
-"""The sample's build: sources to dataset by the same writer as ``vakra-tui build``, then the runs on it."""
+"""The sample's build: its sources are what ``vakra-tui build --plan`` makes its dataset from; then the runs on it."""
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
 
-from toolenv.build.writer import BuildReport, build_dataset
+from toolenv.build.build_plan import read_plan_file
+from toolenv.build.builder import Built, build_plan
 from vakra_tui.sample.runs import write_runs
-from vakra_tui.sample.sources import domains, load_domain
+from vakra_tui.sample.sources import write_sources
 
 
-async def build_sample(out: Path) -> BuildReport:
+async def build_sample(out: Path) -> Built:
     """Write ``dataset/`` and ``runs/`` into ``out``."""
     with tempfile.TemporaryDirectory() as folder:
-        sources = [load_domain(domain, Path(folder)) for domain in domains()]
-        report = await build_dataset(sources, out / "dataset")
+        built = await build_plan(read_plan_file(write_sources(Path(folder))), out / "dataset")
     write_runs(out / "dataset", out / "runs")
-    return report
+    return built

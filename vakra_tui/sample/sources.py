@@ -1,33 +1,24 @@
 """The sample's sources: facts, questions and passages as they lie beside this module, one folder a domain.
 
-``schema.sql`` holds the CREATE statements, ``<table>.tsv`` the stated facts, ``passages.tsv`` the documents,
-``questions.yaml`` further questions that only become endpoints, ``tasks.yaml`` the instances.
+``schema.sql`` holds the CREATE statements, ``<table>.tsv`` the stated facts, ``passages.tsv`` the documents; of these
+the files are made that ``vakra-tui build`` reads. ``questions.yaml``, ``tasks.yaml`` and the plan of all domains,
+``plan.yaml``, are read by it as they stand. ``python -m vakra_tui.sample DIR`` writes all of them into a folder.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from toolenv.build.database import create_database, rows_from_text
-from toolenv.build.source import DomainSource, Passage, Question, Task
 from vakra_tui.sample.modelled import MODELLED
 
-TOPICS: Mapping[str, str] = {
-    "elements": "Science & Materials",
-    "missions": "Space & Exploration",
-    "waters": "Rivers, Lakes & Water",
-}
-"""Domain -> topic group; the names that the policies of the sample use."""
-
-LOOKUPS: Mapping[str, int] = {"elements": 140, "missions": 60, "waters": 48}
-"""Domain -> number of endpoints that the schema's own look-ups fill up to."""
+PLAN = "plan.yaml"
+_READ_AS_THEY_STAND = ("questions.yaml", "tasks.yaml")
 
 
 def sources_folder() -> Traversable:
@@ -35,13 +26,13 @@ def sources_folder() -> Traversable:
 
 
 def domains() -> tuple[str, ...]:
-    """The sample's domains that have sources, in alphabetical order."""
-    return tuple(d for d in TOPICS if sources_folder().joinpath(d, "tasks.yaml").is_file())
+    """The sample's domains, in alphabetical order."""
+    return tuple(sorted(item.name for item in sources_folder().iterdir() if item.is_dir()))
 
 
 def content_version() -> str:
     """A digest of all source files and of the modules that write them out: the built dataset's key in the cache."""
-    digest = hashlib.sha256()
+    digest = hashlib.sha256(sources_folder().joinpath(PLAN).read_bytes())
     for package in ("vakra_tui.sample", "toolenv.build"):
         for item in sorted(files(package).iterdir(), key=lambda entry: entry.name):
             if item.name.endswith(".py"):
@@ -53,61 +44,47 @@ def content_version() -> str:
     return digest.hexdigest()[:16]
 
 
-def load_domain(domain: str, folder: Path) -> DomainSource:
-    """The source of one domain; its database is made in ``folder``."""
-    import yaml
+def write_sources(folder: Path) -> Path:
+    """Write what ``vakra-tui build --plan`` reads of the sample into a folder; the path of the plan.
 
-    where = sources_folder().joinpath(domain)
-    database = folder / f"{domain}.sqlite"
-    create_database(database, _text(where, "schema.sql"), _tables(domain, where))
-    tasks = [_task(entry) for entry in yaml.safe_load(_text(where, "tasks.yaml"))]
-    extra = where.joinpath("questions.yaml")
-    questions = yaml.safe_load(extra.read_text(encoding="utf-8")) if extra.is_file() else []
-    return DomainSource(
-        name=domain,
-        database=database,
-        topic=TOPICS[domain],
-        questions=tuple(Question(question=entry["query"], sql=entry["sql"]) for entry in questions),
-        tasks=tuple(tasks),
-        passages=tuple(_passages(_text(where, "passages.tsv"))),
-        offered=tuple(other for other in domains() if other != domain),
-        lookups=LOOKUPS[domain],
-    )
+    Raises ``NotBuildable`` when stated facts do not fit their tables.
+    """
+    from toolenv.build.database import create_database
+
+    for domain in domains():
+        where = sources_folder().joinpath(domain)
+        (folder / domain).mkdir(parents=True, exist_ok=True)
+        for name in _READ_AS_THEY_STAND:
+            (folder / domain / name).write_text(_text(where, name), encoding="utf-8")
+        documents = json.dumps(list(_documents(domain)), ensure_ascii=False, indent=1)
+        (folder / domain / "documents.json").write_text(documents + "\n", encoding="utf-8")
+        create_database(folder / f"{domain}.sqlite", _text(where, "schema.sql"), _tables(domain, where))
+    plan = folder / PLAN
+    plan.write_text(_text(sources_folder(), PLAN), encoding="utf-8")
+    return plan
 
 
-def load_passages(domain: str) -> tuple[Passage, ...]:
-    """The documents of one domain."""
-    return tuple(_passages(_text(sources_folder().joinpath(domain), "passages.tsv")))
+def load_passages(domain: str) -> tuple[tuple[str, str], ...]:
+    """The documents of one domain, each with its id and its text."""
+    text = _text(sources_folder().joinpath(domain), "passages.tsv")
+    pairs = [line.split("\t", 1) for line in text.split("\n") if line]
+    return tuple((key, words) for key, words in pairs)
+
+
+def _documents(domain: str) -> Iterator[Mapping[str, str | bool]]:
+    for key, words in load_passages(domain):
+        shared = {"shared": True} if key.endswith("-shared") else {}
+        yield {"doc_id": key, "text": words, **shared}
 
 
 def _tables(domain: str, where: Traversable) -> Mapping[str, list[tuple[Any, ...]]]:
+    from toolenv.build.database import rows_from_text
+
     names = sorted(item.name.removesuffix(".tsv") for item in where.iterdir() if item.name.endswith(".tsv"))
     stated: dict[str, list[tuple[Any, ...]]] = {
         name: list(rows_from_text(_text(where, f"{name}.tsv"))) for name in names if name != "passages"
     }
     return {**stated, **MODELLED[domain](stated)}
-
-
-def _passages(text: str) -> list[Passage]:
-    lines = [line.split("\t", 1) for line in text.split("\n") if line]
-    return [Passage(doc_id=key, text=words, shared=key.endswith("-shared")) for key, words in lines]
-
-
-def _task(entry: dict[str, Any]) -> Task:
-    """A task from its short form: one turn may stand without ``turns``, and one SQL hop without ``hops``."""
-    turns = entry.pop("turns", None)
-    if turns is None:
-        turn = {name: entry.pop(name) for name in ("query", "hops", "answer", "sql") if name in entry}
-        turns = [turn]
-    return msgspec.convert({**entry, "turns": [_turn(turn) for turn in turns]}, Task)
-
-
-def _turn(turn: dict[str, Any]) -> dict[str, Any]:
-    hops = turn.get("hops", [])
-    if "sql" in turn:
-        hops = [{"query": turn["query"], "sql": turn["sql"]}]
-    tagged = [{**hop, "source": "sql" if "sql" in hop else "document"} for hop in hops]
-    return {"query": turn["query"], "hops": tagged, "answer": turn.get("answer")}
 
 
 def _text(folder: Traversable, name: str) -> str:
