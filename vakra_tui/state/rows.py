@@ -8,7 +8,10 @@ from collections.abc import Mapping, Sequence
 from sessions.trajectory import Answer, CallTool, ExecutedTrajectory, GiveUp, Message, Step
 from toolenv.environment import TableView
 from toolenv.model import Json, Prediction
-from vakra_tui.state.scene import ArgumentRow, StepOutcome, StepRow
+from vakra_tui.state.scene import ArgumentRow, Origin, StepOutcome, StepRow
+
+Traced = tuple[str, bool | None, tuple[Origin, ...]]
+"""Where an argument comes from in words, whether it was seen anywhere, and the origin of each of its scalars."""
 
 NO_ANSWER = frozenset({"timed_out", "cancelled", "environment", "not_recorded"})
 """Error kinds that say that no answer came, which is neither a wrong call nor a tool's failure."""
@@ -38,7 +41,7 @@ def rows_of(
     prediction: Prediction | None,
     *,
     recovers: Mapping[int, tuple[int, ...]],
-    provenance: Mapping[int, Mapping[str, tuple[str, bool | None]]],
+    provenance: Mapping[int, Mapping[str, Traced]],
     violations: Mapping[int, str],
     pending: bool,
 ) -> tuple[StepRow, ...]:
@@ -83,7 +86,7 @@ def _executed(
     number: int,
     table: TableView | None,
     recovers: tuple[int, ...],
-    origins: Mapping[str, tuple[str, bool | None]],
+    origins: Mapping[str, Traced],
     violation: str,
     prediction: Prediction | None,
 ) -> StepRow:
@@ -118,12 +121,12 @@ def _executed(
 
 
 def _arguments(
-    step: Step, arguments: Mapping[str, Json], origins: Mapping[str, tuple[str, bool | None]]
+    step: Step, arguments: Mapping[str, Json], origins: Mapping[str, Traced]
 ) -> list[ArgumentRow]:
     executed = step.executed_arguments or {}
     rows = []
     for name, value in arguments.items():
-        origin, grounded = origins.get(name, ("", None))
+        origin, grounded, traced = origins.get(name, ("", None, ()))
         coerced = name in executed and json.dumps(executed[name], default=str) != json.dumps(value, default=str)
         rows.append(
             ArgumentRow(
@@ -133,6 +136,7 @@ def _arguments(
                 grounded=grounded,
                 executed=executed.get(name) if coerced else None,
                 coerced=coerced,
+                origins=traced,
             )
         )
     return rows

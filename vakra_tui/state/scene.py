@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from eval.model import Verdict
 from sessions.trajectory import Step
 from toolenv.environment import TableView
-from toolenv.model import Instance, Json, Prediction, ToolCall, Value
+from toolenv.model import Instance, Json, Prediction, ToolCall, ToolSpec, Value
 
 if TYPE_CHECKING:
     from sessions.breakpoints import Breakpoint, Pause
@@ -19,11 +19,25 @@ if TYPE_CHECKING:
 StepOutcome = Literal["ok", "failed", "refused", "no answer", "answer", "gave up", "message", "pending"]
 
 
+class Origin(Value, frozen=True):
+    """Where one value of an argument was first seen: ``seen`` as the provenance says, ``step`` and ``turn`` likewise.
+
+    ``value`` is the scalar itself, which an argument that is a list has several of.
+    """
+
+    seen: str
+    value: Json = None
+    step: int | None = None
+    turn: int | None = None
+    text: str = ""
+
+
 class ArgumentRow(Value, frozen=True):
     """One argument of a call: the value as written, and where it comes from.
 
     ``origin`` is a phrase (``user turn 2``, ``step 1``); ``grounded`` is False where the value was found nowhere,
-    None where that was not looked into. ``executed`` is the value after coercion where it differs.
+    None where that was not looked into. ``executed`` is the value after coercion where it differs. ``origins`` has an
+    entry for each scalar of the value.
     """
 
     name: str
@@ -33,6 +47,47 @@ class ArgumentRow(Value, frozen=True):
     executed: Json = None
     coerced: bool = False
     note: str = ""
+    origins: tuple[Origin, ...] = ()
+
+
+class Gap(Value, frozen=True):
+    """One argument in which a call and the reference call that it stands for differ.
+
+    ``missing``: the call lacks it; ``unknown``: the tool has no such argument; ``value``: another value. ``unset`` says
+    that the reference gives no value.
+    """
+
+    argument: str
+    kind: Literal["missing", "unknown", "value"]
+    expected: Json = None
+    given: Json = None
+    unset: bool = False
+
+
+class FlowRow(Value, frozen=True):
+    """A value of hop ``source`` that the reference writes in an argument of hop ``target`` (0: in its answer).
+
+    ``handle``: the value is the name of the table that ``source`` made.
+    """
+
+    source: int
+    target: int
+    argument: str = ""
+    value: Json = None
+    handle: bool = False
+
+
+class BranchRow(Value, frozen=True):
+    """One branch of the session. ``steps`` counts from the beginning; ``passed`` is that of its own verdict."""
+
+    number: int
+    name: str
+    parent: int | None
+    fork_at: int
+    steps: int
+    actor: str = ""
+    passed: bool | None = None
+    judged: bool = False
 
 
 class StepRow(Value, frozen=True):
@@ -40,7 +95,10 @@ class StepRow(Value, frozen=True):
 
     ``number`` is 1-based over the rows that are not the opening (which is 0). ``recovers`` are the hops whose needed
     facts this step was the first to complete. ``step`` is None for a call of the recording that was not executed yet;
-    ``call`` is then what it will be. ``reference`` says how the call stands to the reference path.
+    ``call`` is then what it will be. ``reference`` says how the call stands to the reference path; ``hop`` is the one
+    that it stands for, ``gaps`` are its differences from that one, ``beside`` says that it stands for none. ``marked``
+    and ``remarks`` are what a person left at the step.
+    ``spec`` is the tool that was called, None where it is not known.
     """
 
     number: int
@@ -62,13 +120,20 @@ class StepRow(Value, frozen=True):
     reference: str = ""
     forks: tuple[str, ...] = ()
     drifted: bool = False
+    spec: ToolSpec | None = None
+    hop: int | None = None
+    gaps: tuple[Gap, ...] = ()
+    beside: bool = False
+    marked: bool = False
+    remarks: tuple[str, ...] = ()
 
 
 class HopRow(Value, frozen=True):
     """One hop of the reference path: its call, what later hops or the answer need of it, and who recovered that.
 
     ``recovered_at`` is the number of the step that completed it, None where something is missing; ``known`` is False
-    while nothing was executed that could tell.
+    while nothing was executed that could tell. ``aligned`` is the number of the step that stands for it, ``gaps`` are
+    that step's differences.
     """
 
     number: int
@@ -83,6 +148,7 @@ class HopRow(Value, frozen=True):
     failed: bool = False
     file_response: Json = None
     aligned: int | None = None
+    gaps: tuple[Gap, ...] = ()
     table: TableView | None = None
 
 
@@ -90,10 +156,15 @@ TruthState = Literal["running", "ready", "failed", "none", "no calls", "unavaila
 
 
 class TruthView(Value, frozen=True):
-    """The reference path: its state, its hops and its answer. ``detail`` says why it failed or is unavailable."""
+    """The reference path: its state, its hops, the values that flow between them, and its answer.
+
+    ``detail`` says why it failed or is unavailable; ``ended`` that the trajectory beside it is finished.
+    """
 
     state: TruthState = "running"
     hops: tuple[HopRow, ...] = ()
+    flows: tuple[FlowRow, ...] = ()
+    ended: bool = False
     answer: Json = None
     detail: str = ""
 
@@ -120,7 +191,8 @@ class Scene(Value, frozen=True):
     since. ``working`` names what is going on, empty when nothing is. ``problem`` is why no session could be opened.
     ``pause`` is where and why a breakpoint stopped last (``number`` counts rows from 1, the opening included).
     ``profile`` is the one that was asked for; ``verdict`` is that of ``paper`` in any case, ``listed`` what the list
-    of instances knows of the recording by the profile asked for. ``hint`` counts the oracle hints given so far.
+    of instances knows of the recording by the profile asked for. ``hints`` counts the oracle hints given so far.
+    ``tree`` are all branches of the session; ``on_branch`` is the one that is shown.
     """
 
     instance: Instance
@@ -149,33 +221,18 @@ class Scene(Value, frozen=True):
     pause: Pause | None = None
     profile: str = "paper"
     listed: Verdict | None = None
+    tree: tuple[BranchRow, ...] = ()
+    on_branch: int = 0
 
     @property
     def first_trouble(self) -> int | None:
-        """Index of the step that a person wants to see first: the one that broke the waterfall, as far as one did.
+        """Index of the step that a person wants to see first: the one that broke the waterfall, as far as one did."""
+        from vakra_tui.state.diagnosis import diagnose
 
-        The first policy violation, else the first failed call, else the first call whose arguments differ from the
-        reference call that it stands for or that stands for none, else the answer; None where the branch passed.
-        """
-        verdict = self.verdict
-        if verdict is None or verdict.passed or not self.rows:
+        if self.verdict is None or self.verdict.passed or not self.rows:
             return None
-        if verdict.failed_stage == "final_response":
-            return len(self.rows) - 1
-        tests = (
-            (lambda row: bool(row.policy),)
-            if verdict.failed_stage == "policy"
-            else (
-                lambda row: row.outcome in ("failed", "refused", "no answer"),
-                lambda row: any(argument.note for argument in row.arguments),
-                lambda row: row.call is not None and row.number > 0 and row.reference.startswith("not in"),
-            )
-        )
-        for test in tests:
-            for index, row in enumerate(self.rows):
-                if test(row):
-                    return index
-        return len(self.rows) - 1
+        found = diagnose(self)
+        return found.step if found is not None and found.step is not None else len(self.rows) - 1
 
     @property
     def executed(self) -> int:
