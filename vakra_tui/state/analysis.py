@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sessions.dataflow.alignment import AlignedPair, Alignment, ArgumentDifference
 from sessions.dataflow.prediction import PredictionAnalysis, analyse_prediction
 from sessions.dataflow.recovery import HopRecovery, recover
 from sessions.dataflow.truth import GroundTruthAnalysis, analyse_truth
 from sessions.trajectory import ExecutedTrajectory
 from toolenv.model import Instance, Json, ToolCall
 from toolenv.policy import source_of
-from vakra_tui.state.scene import HopRow, TruthView
+from vakra_tui.state.scene import FlowRow, Gap, HopRow, TruthView
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,17 @@ def findings(executed: ExecutedTrajectory, truth: GroundTruthAnalysis | None) ->
 
 
 def truth_view(
-    instance: Instance, truth: GroundTruthAnalysis | None, found: Findings | None, *, ended: bool
+    instance: Instance,
+    truth: GroundTruthAnalysis | None,
+    found: Findings | None,
+    *,
+    ended: bool,
+    alignment: Alignment | None = None,
 ) -> TruthView:
     """The reference path as its pane shows it; ``truth`` is None while it was not executed.
 
     ``ended`` says that the trajectory is finished: until then a hop that is not recovered is not missing yet.
+    ``alignment`` tells which predicted call stands for which hop.
     """
     if instance.ground_truth is None:
         return TruthView(state="none")
@@ -64,12 +71,50 @@ def truth_view(
             for number, call in enumerate(_scored_calls(instance, turn.calls), start=1)
         )
         return TruthView(state="running", hops=hops, answer=turn.answer)
-    rows = tuple(_hop_row(truth, index, found, ended) for index in range(len(truth.hops)))
+    pairs = {pair.truth.number: pair for pair in alignment.pairs} if alignment is not None else {}
+    rows = tuple(
+        _hop_row(truth, index, found, ended, pairs.get(truth.hops[index].number)) for index in range(len(truth.hops))
+    )
     state = "failed" if truth.failed is not None else "ready" if rows else "no calls"
     detail = ""
     if truth.failed is not None:
         detail = f"{truth.failed.call.name}: {truth.failed.text[:600]}"
-    return TruthView(state=state, hops=rows, answer=turn.answer, detail=detail)  # type: ignore[arg-type]
+    return TruthView(
+        state=state,  # type: ignore[arg-type]
+        hops=rows,
+        flows=_flows(truth),
+        answer=turn.answer,
+        detail=detail,
+        ended=ended,
+    )
+
+
+def _flows(truth: GroundTruthAnalysis) -> tuple[FlowRow, ...]:
+    return tuple(
+        FlowRow(
+            source=flow.source,
+            target=flow.target,
+            argument=flow.argument or "",
+            value=flow.value,
+            handle=flow.kind == "handle",
+        )
+        for flow in truth.graph.flows
+    )
+
+
+def gaps_of(pair: AlignedPair) -> tuple[Gap, ...]:
+    """The differences of an aligned pair as the panes show them."""
+    return tuple(_gap(difference, pair) for difference in pair.differences)
+
+
+def _gap(difference: ArgumentDifference, pair: AlignedPair) -> Gap:
+    return Gap(
+        argument=difference.argument,
+        kind=difference.kind,
+        expected=difference.expected,
+        given=difference.given,
+        unset=difference.expected is None and difference.argument not in pair.truth.arguments,
+    )
 
 
 def _scored_calls(instance: Instance, calls: tuple[ToolCall, ...]) -> list[ToolCall]:
@@ -79,7 +124,9 @@ def _scored_calls(instance: Instance, calls: tuple[ToolCall, ...]) -> list[ToolC
     return [call for call in calls if call.name != "get_data"]
 
 
-def _hop_row(truth: GroundTruthAnalysis, index: int, found: Findings | None, ended: bool) -> HopRow:
+def _hop_row(
+    truth: GroundTruthAnalysis, index: int, found: Findings | None, ended: bool, pair: AlignedPair | None
+) -> HopRow:
     hop = truth.hops[index]
     recovery = found.hops.get(hop.number) if found is not None else None
     needs = tuple(need.text for need in hop.needs)
@@ -97,6 +144,8 @@ def _hop_row(truth: GroundTruthAnalysis, index: int, found: Findings | None, end
         response=hop.made.text,
         failed=hop.made.failed,
         table=hop.made.table,
+        aligned=pair.predicted.number if pair is not None else None,
+        gaps=gaps_of(pair) if pair is not None else (),
         file_response=_file_response(truth.instance, index),
     )
 

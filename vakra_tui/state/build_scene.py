@@ -9,15 +9,16 @@ import msgspec
 
 from eval.model import Verdict
 from sessions.breakpoints import Breakpoint, Pause
-from sessions.dataflow import AlignedPair, ArgumentDifference, GroundTruthAnalysis, align, made_calls, origins_by_step
+from sessions.checks import tool_named
+from sessions.dataflow import Alignment, GroundTruthAnalysis, align, made_calls, origins_by_step
 from sessions.dataflow.provenance import ArgumentOrigin
 from sessions.trajectory import CallTool, ExecutedTrajectory, Trajectory
 from toolenv import policy as policies
 from toolenv.model import ToolSpec, Value
-from vakra_tui.state.analysis import Findings, findings, truth_view
+from vakra_tui.state.analysis import Findings, findings, gaps_of, truth_view
 from vakra_tui.state.policy_view import policy_view, violations
-from vakra_tui.state.rows import rows_of
-from vakra_tui.state.scene import PolicyView, Scene, StepRow, TruthView
+from vakra_tui.state.rows import Traced, rows_of
+from vakra_tui.state.scene import BranchRow, Gap, Origin, PolicyView, Scene, StepRow, TruthView
 
 if TYPE_CHECKING:
     from vakra_tui.state.session import Subject
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 class Frame(Value, frozen=True):
     """What a scene says that no analysis of the trajectory changes.
 
-    ``forks`` are names of branches by how many steps they share with this one; ``drifted`` are indexes of steps.
+    ``forks`` are names of branches by how many steps they share with this one; ``drifted`` and ``marked`` are indexes
+    of steps, ``remarks`` what a person noted by index of step.
     """
 
     truth_problem: str = ""
@@ -44,6 +46,10 @@ class Frame(Value, frozen=True):
     branches: int = 1
     forks: Mapping[int, tuple[str, ...]] = {}
     drifted: frozenset[int] = frozenset()
+    marked: frozenset[int] = frozenset()
+    remarks: Mapping[int, tuple[str, ...]] = {}
+    tree: tuple[BranchRow, ...] = ()
+    on_branch: int = 0
     store_problem: str = ""
     breakpoints: tuple[Breakpoint, ...] = ()
     pause: Pause | None = None
@@ -88,12 +94,14 @@ def analysed(
         violations=broken,
         pending=pending,
     )
+    alignment: Alignment | None = None
     if found is not None and truth is not None and truth.failed is None:
-        rows = _beside_reference(rows, found, truth, tools)
+        alignment = align(truth.calls, found.calls.calls, tools, instance.domain)
+        rows = _beside_reference(rows, alignment)
     finished = executed.trajectory.finished
     return Analysed(
-        rows=rows,
-        truth=truth_view(instance, truth, found, ended=finished),
+        rows=_with_tools(rows, tools, instance.domain),
+        truth=truth_view(instance, truth, found, ended=finished, alignment=alignment),
         policy=msgspec.structs.replace(policy_view(instance, applicability), violations=tuple(broken)),
         finished=finished,
     )
@@ -101,12 +109,7 @@ def analysed(
 
 def scene_of(subject: Subject, part: Analysed, frame: Frame) -> Scene:
     """Everything that the debugger shows."""
-    rows = tuple(
-        msgspec.structs.replace(row, forks=frame.forks.get(index + 1, ()), drifted=index in frame.drifted)
-        if row.step is not None and (index + 1 in frame.forks or index in frame.drifted)
-        else row
-        for index, row in enumerate(part.rows)
-    )
+    rows = tuple(_with_frame(row, index, frame) for index, row in enumerate(part.rows))
     view = part.truth
     if view.state == "running" and frame.truth_problem:
         view = TruthView(state="unavailable", answer=view.answer, detail=frame.truth_problem)
@@ -138,15 +141,28 @@ def scene_of(subject: Subject, part: Analysed, frame: Frame) -> Scene:
         pause=frame.pause,
         profile=frame.profile,
         listed=frame.listed,
+        tree=frame.tree,
+        on_branch=frame.on_branch,
+    )
+
+
+def _with_frame(row: StepRow, index: int, frame: Frame) -> StepRow:
+    """A row with what the session knows besides its analysis."""
+    forks = frame.forks.get(index + 1, ())
+    remarks = frame.remarks.get(index, ())
+    if row.step is None or not (forks or remarks or index in frame.drifted or index in frame.marked):
+        return row
+    return msgspec.structs.replace(
+        row, forks=forks, drifted=index in frame.drifted, marked=index in frame.marked, remarks=remarks
     )
 
 
 def _provenance(
     executed: ExecutedTrajectory, found: Findings, tools: Sequence[ToolSpec]
-) -> Mapping[int, Mapping[str, tuple[str, bool | None]]]:
-    """Call number -> argument -> (origin in words, whether it was seen anywhere)."""
+) -> Mapping[int, Mapping[str, Traced]]:
+    """Call number -> argument -> where it comes from."""
     by_index = origins_by_step(executed.trajectory, tools)
-    told: dict[int, dict[str, tuple[str, bool | None]]] = {}
+    told: dict[int, dict[str, Traced]] = {}
     for made in found.calls.calls.calls:
         arguments: dict[str, list[ArgumentOrigin]] = {}
         for origin in by_index.get(made.index, ()):
@@ -155,19 +171,20 @@ def _provenance(
     return told
 
 
-def _words(parts: Sequence[ArgumentOrigin]) -> tuple[str, bool | None]:
+def _words(parts: Sequence[ArgumentOrigin]) -> Traced:
     texts = list(dict.fromkeys(part.text for part in parts))
     grounded = all(part.seen != "nowhere" for part in parts)
     shown = "; ".join(texts[:3]) + (f" and {len(texts) - 3} more" if len(texts) > 3 else "")
-    return shown, grounded
+    origins = tuple(
+        Origin(seen=part.seen, value=part.value, step=part.step, turn=part.turn, text=part.text) for part in parts
+    )
+    return shown, grounded, origins
 
 
-def _beside_reference(
-    rows: tuple[StepRow, ...], found: Findings, truth: GroundTruthAnalysis, tools: Sequence[ToolSpec]
-) -> tuple[StepRow, ...]:
+def _beside_reference(rows: tuple[StepRow, ...], alignment: Alignment) -> tuple[StepRow, ...]:
     """Each call beside the reference call that it stands for, with the arguments that differ."""
-    alignment = align(truth.calls, found.calls.calls, tools)
     by_number = {pair.predicted.number: pair for pair in alignment.pairs}
+    extra = {made.number for made in alignment.extra}
     told: list[StepRow] = []
     for row in rows:
         if row.number == 0 or row.step is None or not isinstance(row.step.decision, CallTool):
@@ -175,33 +192,48 @@ def _beside_reference(
             continue
         pair = by_number.get(row.number)
         if pair is None:
-            told.append(msgspec.structs.replace(row, reference="not in the reference path (it may still be right)"))
+            beside = row.number in extra
+            words = "not in the reference path (it may still be right)" if beside else ""
+            told.append(msgspec.structs.replace(row, reference=words, beside=beside))
             continue
-        different = {difference.argument: difference for difference in pair.differences}
+        gaps = gaps_of(pair)
+        different = {gap.argument: gap for gap in gaps}
         arguments = tuple(
-            msgspec.structs.replace(argument, note=_difference(different[argument.name], pair))
+            msgspec.structs.replace(argument, note=_difference(different[argument.name]))
             if argument.name in different
             else argument
             for argument in row.arguments
         )
-        missing = [d for d in pair.differences if d.kind == "missing"]
+        missing = [gap for gap in gaps if gap.kind == "missing"]
         words = f"stands for hop {pair.truth.number} of the reference path"
         if missing:
-            words += "; lacks " + ", ".join(f"{d.argument} = {_json(d.expected)}" for d in missing)
-        elif not different:
+            words += "; lacks " + ", ".join(f"{gap.argument} = {_json(gap.expected)}" for gap in missing)
+        elif not gaps:
             words += ", same arguments"
-        told.append(msgspec.structs.replace(row, arguments=arguments, reference=words))
+        told.append(
+            msgspec.structs.replace(row, arguments=arguments, reference=words, hop=pair.truth.number, gaps=gaps)
+        )
     return tuple(told)
 
 
-def _difference(difference: ArgumentDifference, pair: AlignedPair) -> str:
-    if difference.kind == "unknown":
+def _with_tools(rows: tuple[StepRow, ...], tools: Sequence[ToolSpec], domain: str) -> tuple[StepRow, ...]:
+    """Each call with the tool that it names, where that is known."""
+    known: dict[str, ToolSpec | None] = {tool.name: tool for tool in reversed(tools)}
+    told: list[StepRow] = []
+    for row in rows:
+        if row.call is not None and row.tool not in known:
+            known[row.tool] = tool_named(tools, row.tool, domain)
+        spec = known.get(row.tool) if row.call is not None else None
+        told.append(msgspec.structs.replace(row, spec=spec) if spec is not None else row)
+    return tuple(told)
+
+
+def _difference(gap: Gap) -> str:
+    if gap.kind == "unknown":
         return "the tool has no such argument"
-    if difference.kind != "value":
+    if gap.kind != "value":
         return ""
-    if difference.expected is None and difference.argument not in pair.truth.arguments:
-        return "the reference leaves it out"
-    return f"reference: {_json(difference.expected)}"
+    return "the reference leaves it out" if gap.unset else f"reference: {_json(gap.expected)}"
 
 
 def _json(value: object) -> str:

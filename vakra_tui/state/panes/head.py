@@ -124,6 +124,13 @@ def policy(view: PolicyView, *, whole: bool) -> list[Line]:
         parts += [Span("   "), Span(f"{name}\u00a0", role_of_name), Span(text.replace(" ", "\u00a0"), state_role)]
     if view.first:
         parts += [Span("   first call: "), Span(view.first, "strong")]
+    if view.violations:
+        steps = ", ".join(str(number) for number in view.violations[:8])
+        more = len(view.violations) - 8
+        plural = "s" if len(view.violations) > 1 else ""
+        parts.append(Span(f"   x broken by step{plural} {steps}{f' and {more} more' if more > 0 else ''}", "fail"))
+    elif view.applicability == "applies":
+        parts.append(Span("   no step breaks it", "dim"))
     lines = [tuple(parts)]
     if whole:
         lines += [line(("         ", ""), (one_line(view.text, 4000), "dim"))]

@@ -1,13 +1,15 @@
-"""The reference path: hop chain, what each hop gave, which step recovered it, the reference answer."""
+"""The reference path as a graph: each hop's call, which value feeds which argument, who recovered it, the answer."""
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 
-from vakra_tui.state.lines import BLANK, HANG, Line, Role, Span, line
+from vakra_tui.state.diagnosis import gap_words, value_words
+from vakra_tui.state.lines import BLANK, HANG, Line, Lines, LineSource, Role, Span, line
 from vakra_tui.state.panes.head import answer_text
+from vakra_tui.state.panes.hop_graph import GraphRow, HopGraph
 from vakra_tui.state.response import read
-from vakra_tui.state.scene import HopRow, Scene
+from vakra_tui.state.scene import FlowRow, Gap, HopRow, Scene
 from vakra_tui.text import count_words, one_line, size_words
 
 RESPONSE_READ = 200_000
@@ -16,9 +18,28 @@ RESPONSE_READ = 200_000
 NEEDS_SHOWN = 4
 """Missing facts that a hop lists before it says how many more there are."""
 
+BESIDE_SHOWN = 6
+"""Steps that stand for no hop which are listed by name."""
+
+ANSWER_NODE = -1
+"""The number of the answer as a node of the graph."""
+
+
+def source(scene: Scene) -> LineSource:
+    """The ground-truth pane."""
+    if scene.truth.state in ("none", "unavailable", "no calls"):
+        return Lines(_without_hops(scene))
+    return HopGraph(_head(scene), _rows(scene))
+
 
 def truth_lines(scene: Scene) -> list[Line]:
-    """All lines of the ground-truth pane."""
+    """All lines of the ground-truth pane, without the edges that are drawn beside them."""
+    shown = source(scene)
+    assert isinstance(shown, Lines | HopGraph)
+    return list(shown.lines)
+
+
+def _without_hops(scene: Scene) -> list[Line]:
     truth = scene.truth
     if truth.state == "none":
         return [
@@ -28,35 +49,56 @@ def truth_lines(scene: Scene) -> list[Line]:
         ]
     if truth.state == "unavailable":
         return [line(("The reference path cannot be executed.", "warn")), BLANK, line((truth.detail, ""))]
-    if truth.state == "no calls":
-        return [
-            line(("The reference path has no calls.", "warn")),
-            line(("Its tool sequence is matched by anything (vacuous).", "dim")),
-            BLANK,
-            *_answer(scene),
-        ]
-    lines: list[Line] = [chain(truth.hops)]
-    lines.append(line(("one reference path; others may be right", "dim")))
+    lines = [
+        line(("The reference path has no calls.", "warn")),
+        line(("Its tool sequence is matched by anything (vacuous).", "dim")),
+        BLANK,
+    ]
+    return [*lines, *_beside(scene), *(row.content for row in _answer(scene))]
+
+
+def _head(scene: Scene) -> list[Line]:
+    truth = scene.truth
+    lines: list[Line] = [chain(truth.hops), line(("one reference path; others may be right", "dim"))]
     if truth.state == "failed":
         lines += [BLANK, line(("x THE REFERENCE ITSELF FAILS", "fail")), line(("  ", ""), (truth.detail, ""))]
     if truth.state == "running":
         lines += [BLANK, line(("executing the reference path \u2026", "dim"))]
-    lines.append(BLANK)
-    hinted = scene.reference_shown or scene.hints >= len(truth.hops)
+    return [*lines, BLANK]
+
+
+def _rows(scene: Scene) -> list[GraphRow]:
+    truth = scene.truth
+    rows: list[GraphRow] = []
+    feeding = {flow.source for flow in truth.flows}
     for hop in truth.hops:
-        lines += _hop(hop, shown=scene.reference_shown or hop.number <= scene.hints)
-    if not hinted:
-        lines.append(line(("o shows the next hop; everything below it stays hidden until then", "dim")))
-    else:
-        lines += _answer(scene)
-    return lines
+        inputs = [flow for flow in truth.flows if flow.target == hop.number]
+        shown = scene.reference_shown or hop.number <= scene.hints
+        rows += _hop(hop, inputs, shown=shown, feeds=hop.number in feeding, ended=truth.ended)
+    if not (scene.reference_shown or scene.hints >= len(truth.hops)):
+        rows.append(GraphRow(line(("o shows the next hop; everything below it stays hidden until then", "dim"))))
+        return rows
+    rows += [GraphRow(content) for content in _beside(scene)]
+    return rows + _answer(scene)
 
 
-def _answer(scene: Scene) -> list[Line]:
+def _answer(scene: Scene) -> list[GraphRow]:
+    takes = tuple(dict.fromkeys(flow.source for flow in scene.truth.flows if flow.target == 0))
     return [
-        line(("reference answer", "label")),
-        line(("  ", ""), (answer_text(scene.truth.answer), "strong")),
+        GraphRow(line(("reference answer", "label")), node=ANSWER_NODE),
+        GraphRow(line(" ", HANG, (answer_text(scene.truth.answer), "strong")), takes=takes, node=ANSWER_NODE),
     ]
+
+
+def _beside(scene: Scene) -> list[Line]:
+    """The steps that stand for no hop."""
+    steps = [row for row in scene.rows if row.beside]
+    if not steps:
+        return []
+    shown = ", ".join(f"{row.number} {one_line(row.tool, 60)}" for row in steps[:BESIDE_SHOWN])
+    more = len(steps) - BESIDE_SHOWN
+    tail = f" and {more} more" if more > 0 else ""
+    return [line(("beside this path: ", "label"), (shown + tail, "warn")), BLANK]
 
 
 def chain(hops: tuple[HopRow, ...]) -> Line:
@@ -85,8 +127,42 @@ def _mark(hop: HopRow) -> tuple[str, Role]:
     return "\u2717", "fail"
 
 
-def _hop(hop: HopRow, *, shown: bool) -> list[Line]:
-    head: list[Span] = [Span(f"hop {hop.number} ", "label"), Span(f"{hop.source:<4}", _source_role(hop.source))]
+def _hop(hop: HopRow, inputs: Sequence[FlowRow], *, shown: bool, feeds: bool, ended: bool) -> list[GraphRow]:
+    """The rows of one hop: its state, its call, the arguments that something is to be said about, what it gives."""
+    node = hop.number
+    rows = [GraphRow((*_hop_head(hop), *_aligned(hop, ended)), node=node)]
+    if not shown:
+        return rows
+    fed: dict[str, list[FlowRow]] = {}
+    for flow in inputs:
+        fed.setdefault(flow.argument, []).append(flow)
+    gaps = {gap.argument: gap for gap in hop.gaps}
+    rows.append(GraphRow(_call(hop, set(fed) | set(gaps)), node=node))
+    for name, value in hop.call.arguments.items():
+        if name in fed or name in gaps:
+            takes = tuple(dict.fromkeys(flow.source for flow in fed.get(name, ())))
+            rows.append(GraphRow(_argument(name, value, takes, gaps.get(name), hop), takes=takes, node=node))
+    for gap in hop.gaps:
+        if gap.argument not in hop.call.arguments:
+            rows.append(GraphRow(line("  ", HANG, (f"step {hop.aligned}: {gap_words(gap)}", "warn")), node=node))
+    gives = _gives(hop)
+    if gives:
+        rows.append(GraphRow(gives, gives=hop.number if feeds else 0, node=node))
+    if hop.response is not None:
+        role: Role = "fail" if hop.failed else "dim"
+        words = one_line(hop.response, 300) if hop.failed else _response_words(hop.response)
+        rows.append(
+            GraphRow(
+                line((" \u2192 ", "dim"), HANG, (words, role)),
+                gives=hop.number if feeds and not gives else 0,
+                node=node,
+            )
+        )
+    return [*rows, GraphRow(BLANK)]
+
+
+def _hop_head(hop: HopRow) -> Line:
+    head = [Span(f"hop {hop.number} ", "label"), Span(f"{hop.source:<4}", _source_role(hop.source))]
     if hop.failed:
         head.append(Span("FAILED", "fail"))
     elif not hop.known:
@@ -96,31 +172,53 @@ def _hop(hop: HopRow, *, shown: bool) -> list[Line]:
         head.append(Span(f"\u2713 recovered {where}", "ok"))
     else:
         head.append(Span("\u2717 MISSING", "fail"))
-    lines: list[Line] = [tuple(head)]
-    if not shown:
-        return lines
-    arguments = ", ".join(f"{name}={short_json(value)}" for name, value in hop.call.arguments.items())
-    lines.append(line(("  ", ""), (hop.call.name, "strong"), (f"({arguments})", "dim")))
-    if hop.known and hop.recovered_at is None and not hop.failed:
-        missing = hop.missing[:NEEDS_SHOWN]
-        more = len(hop.missing) - len(missing)
-        if missing:
-            text = ", ".join(one_line(fact, 60) for fact in missing)
-            lines.append(
-                line(("  needs: ", "warn"), HANG, (text, ""), (f" and {more} more" if more > 0 else "", "dim"))
-            )
+    return tuple(head)
+
+
+def _aligned(hop: HopRow, ended: bool) -> Line:
+    """Which step stands for the hop, where that says more than where it was recovered."""
+    if hop.aligned is None:
+        return line(("  no step calls it", "warn")) if ended and hop.known and hop.recovered_at is None else ()
+    if hop.gaps:
+        return line((f"  \u2260\u00a0step\u00a0{hop.aligned}", "warn"))
+    return line((f"  =\u00a0step\u00a0{hop.aligned}", "dim")) if hop.aligned != hop.recovered_at else ()
+
+
+def _call(hop: HopRow, apart: set[str]) -> Line:
+    """The call; arguments with a row of their own are left out."""
+    inside = [f"{name}={value_words(value, 40)}" for name, value in hop.call.arguments.items() if name not in apart]
+    if any(name in apart for name in hop.call.arguments):
+        inside.append("\u2026")
+    return line((hop.call.name, "strong"), (f"({', '.join(inside)})", "dim"))
+
+
+def _argument(name: str, value: object, takes: Sequence[int], gap: Gap | None, hop: HopRow) -> Line:
+    """An argument with the hops that feed it, and what the step that stands for the hop has instead."""
+    parts: list[Span] = [Span(" "), Span(one_line(name, 80), "key"), Span(" = ", "punct")]
+    parts.append(Span(value_words(value, 40), "string" if isinstance(value, str) else "number"))
+    if takes:
+        parts.append(Span(f"  \u25c2\u00a0hop\u00a0{','.join(map(str, takes))}", "dim"))
+    if gap is not None and gap.kind == "missing":
+        parts.append(Span(f"  step {hop.aligned} lacks it", "warn"))
+    elif gap is not None and gap.given == value:
+        parts.append(Span(f"  in step {hop.aligned} that is another table", "warn"))
+    elif gap is not None:
+        parts.append(Span(f"  step {hop.aligned} has {value_words(gap.given, 40)}", "warn"))
+    return tuple(parts)
+
+
+def _gives(hop: HopRow) -> Line:
+    """What later hops or the answer need of it; where something is missing, only that."""
+    if hop.known and hop.recovered_at is None and not hop.failed and hop.missing:
+        label: tuple[str, Role] = (" needs: ", "warn")
+        facts, limit = hop.missing, 60
     elif hop.needs:
-        shown_needs = ", ".join(one_line(fact, 40) for fact in hop.needs[:NEEDS_SHOWN])
-        more = len(hop.needs) - NEEDS_SHOWN
-        lines.append(
-            line(("  gives: ", "label"), HANG, (shown_needs, ""), (f" and {more} more" if more > 0 else "", "dim"))
-        )
-    if hop.response is not None and not hop.failed:
-        lines.append(line(("  \u2192 ", "dim"), HANG, (_response_words(hop.response), "dim")))
-    elif hop.response is not None:
-        lines.append(line(("  \u2192 ", "dim"), HANG, (one_line(hop.response, 300), "fail")))
-    lines.append(BLANK)
-    return lines
+        label, facts, limit = (" gives: ", "label"), hop.needs, 40
+    else:
+        return ()
+    text = ", ".join(one_line(fact, limit) for fact in facts[:NEEDS_SHOWN])
+    more = len(facts) - NEEDS_SHOWN
+    return line(label, HANG, (text, ""), (f" and {more} more" if more > 0 else "", "dim"))
 
 
 def _response_words(text: str) -> str:
@@ -137,9 +235,7 @@ def _response_words(text: str) -> str:
 
 def short_json(value: object, limit: int = 40) -> str:
     """A value as JSON on one line, cut to ``limit`` characters."""
-    if isinstance(value, str) and len(value) > limit:
-        return json.dumps(value[:limit], ensure_ascii=False)[:-1] + '\u2026"'
-    return one_line(json.dumps(value, ensure_ascii=False, default=str), limit)
+    return value_words(value, limit)
 
 
 def hops_words(scene: Scene) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from eval.model import Evidence, Ruling, StageResult, Verdict
+from vakra_tui.state.diagnosis import Place, diagnose, places, step_words
 from vakra_tui.state.lines import HANG, Line, Role, Span, line
 from vakra_tui.state.scene import Scene
 
@@ -31,12 +32,47 @@ BRIEFEST_BELOW = 20
 
 
 def strip_lines(scene: Scene, *, brief: bool = False) -> list[Line]:
-    """One summary line, then one line a gate with its reason; ``brief``: of the deciding gate alone."""
+    """A summary line, what broke and what would have been right, then one line a gate with its reason.
+
+    ``brief``: the first two alone, where they say why; else the reason of the deciding gate.
+    """
     verdict = scene.verdict
     if verdict is None:
         return [_without_verdict(scene)]
-    details = [_decisive(verdict)] if brief else _details(verdict)
-    return [summary(verdict, stale=scene.stale), *_other_profile(scene), *[part for part in details if part]]
+    broken = diagnose(scene)
+    lines = [summary(verdict, stale=scene.stale, brief=brief and broken is not None), *_other_profile(scene)]
+    if broken is not None:
+        lines += broke_lines(scene, broken, brief=brief)
+    details = ([] if broken is not None else [_decisive(verdict)]) if brief else _details(verdict)
+    return [*lines, *[part for part in details if part]]
+
+
+def broke_lines(scene: Scene, place: Place, *, brief: bool = False) -> list[Line]:
+    """Which step broke it, why, and what the reference does instead; in one line where ``brief``."""
+    where = step_words(scene.rows[place.step]) if place.step is not None and place.step < len(scene.rows) else ""
+    label = "BROKEN" if place.outcome == "fail" else "OPEN"
+    role: Role = "fail" if place.outcome == "fail" else "warn"
+    parts = [Span(f" {label:<9} ", role), HANG]
+    sieve = scene.verdict.sieve if scene.verdict is not None else None
+    if brief and sieve not in (None, "none", "undecided"):
+        parts.append(Span(f"{SIEVE_WORDS[sieve]}, ", "label"))
+    if where:
+        parts += [Span(where, "strong"), Span("  " if where.endswith(",") else ": ", "dim")]
+    parts.append(Span(place.what or "no reason given"))
+    hidden = not (scene.reference_shown or (place.hop or 0) <= scene.hints)
+    right = "" if hidden or place.outcome != "fail" else place.right
+    count = len(places(scene))
+    jump = Span(f"   j shows {'it' if count == 1 else f'all {count}'}", "dim")
+    if brief:
+        return [(*parts, *((Span("  \u2192 right: ", "ok"), Span(right)) if right else ()))]
+    lines: list[Line] = [(*parts, jump)]
+    if right:
+        lines.append((Span(" RIGHT     ", "ok"), HANG, Span(right), *_hop_words(place)))
+    return lines
+
+
+def _hop_words(place: Place) -> tuple[Span, ...]:
+    return (Span(f"   hop {place.hop} of the reference path", "dim"),) if place.hop is not None else ()
 
 
 def _other_profile(scene: Scene) -> list[Line]:
@@ -71,8 +107,8 @@ def _without_verdict(scene: Scene) -> Line:
     return (head, Span("not evaluated yet", "dim"), Span(" \u2014 press "), Span("v", "accent"))
 
 
-def summary(verdict: Verdict, *, stale: bool = False) -> Line:
-    """All gates on one line."""
+def summary(verdict: Verdict, *, stale: bool = False, brief: bool = False) -> Line:
+    """All gates on one line; ``brief`` leaves the sieve's class to the line below."""
     parts = [Span(" WATERFALL  ", "label")]
     if verdict.status == "unscored":
         parts += [Span(f"unscored: {verdict.reason or ''}", "warn")]
@@ -84,10 +120,11 @@ def summary(verdict: Verdict, *, stale: bool = False) -> Line:
         for index, stage in enumerate(verdict.stages):
             words = STAGE_WORDS[stage.stage].replace(" ", "\u00a0")
             parts += [Span("  \u2502  " if index else "", "bar"), Span(f"{words}\u00a0")]
-            parts.append(outcome_span(stage.outcome))
+            skipped = brief and stage.outcome == "skipped"
+            parts.append(Span("\u2013", "dim") if skipped else outcome_span(stage.outcome))
             if by_person(stage):
                 parts.append(Span("\u00a0(human)", "accent"))
-        if verdict.sieve not in (None, "none", "undecided"):
+        if verdict.sieve not in (None, "none", "undecided") and not brief:
             parts += [
                 Span("  \u2502  ", "bar"),
                 Span("broke at: ", "label"),
