@@ -109,6 +109,12 @@ class AsyncStore:
     async def put_mark(self, session_id: int, mark: Mark) -> None:
         await self.run(self.store.put_mark, session_id, mark)
 
+    async def drop_note(self, note_id: int) -> None:
+        await self.run(self.store.drop_note, note_id)
+
+    async def drop_mark(self, session_id: int, name: str) -> None:
+        await self.run(self.store.drop_mark, session_id, name)
+
     async def put_verdict(self, session_id: int, verdict: StoredVerdict) -> None:
         await self.run(self.store.put_verdict, session_id, verdict)
 

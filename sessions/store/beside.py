@@ -41,6 +41,12 @@ class PersonStore(BaseStore):
         }
         self.write(lambda connection: writing.put(connection, schema.MARK, [row], replace=("branch", "at")))
 
+    def drop_mark(self, session_id: int, name: str) -> None:
+        """Take a named place away; nothing where there is none of this name."""
+        c = schema.MARK.c
+        statement = delete(schema.MARK).where(c.session_id == session_id, c.name == codec.clean(name))
+        self.write(lambda connection: connection.execute(statement))
+
     def put_verdict(self, session_id: int, verdict: StoredVerdict) -> None:
         """A verdict about a branch; the list shows the last one's ``passed``."""
         row = {

@@ -259,6 +259,10 @@ def test_what_a_person_keeps(store: Store) -> None:
         (note, "is this right?", 0, 0)
     ]
     assert loaded.marks == (Mark(name="m", place=Cursor(branch=0, at=1)),)
+    store.drop_mark(session.id, "another")
+    assert store.load(session.key).marks
+    store.drop_mark(session.id, "m")
+    assert store.load(session.key).marks == ()
     assert msgspec.structs.replace(loaded.verdicts[0], created_at=0.0) == verdict
     assert (loaded.summary.passed, loaded.cursor, loaded.tree.promoted) == (False, Cursor(branch=0, at=1), 0)
 
