@@ -569,6 +569,27 @@ class DebugSession:
         timeline.go_to(timeline.tree.branch(branch).length, branch)
         await self._show(force=True)
 
+    async def branch_scene(self, branch: int) -> Scene:
+        """The scene of a branch, evaluated where it is finished; nobody is told and the present branch stays."""
+        timeline = self._ready()
+        place, pause = timeline.cursor, self._pause
+        listeners, self._listeners = self._listeners, []
+        try:
+            timeline.go_to(timeline.tree.branch(branch).length, branch)
+            self._pause = None
+            steps, _ = self._verdicts.get(branch, (-1, None))
+            if timeline.finished and steps != timeline.branch.length:
+                await self.evaluate()
+            else:
+                await self._show(force=True)
+            assert self.scene is not None
+            return self.scene
+        finally:
+            timeline.go_to(place.at, place.branch)
+            self._pause = pause
+            await self._show(force=True)
+            self._listeners = listeners
+
     async def tools(self) -> tuple[ToolSpec, ...]:
         """The tools on offer now; for capability 1 those after the opening."""
         timeline = self._ready()
