@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from vakra_tui.state.cells import cell
 from vakra_tui.state.lines import Line, Role, Span
+from vakra_tui.state.panes.branch_tree import ACTORS, Twig, twig_line, twigs
 from vakra_tui.state.scene import Scene, StepRow
 
 _OUTCOMES: dict[str, tuple[str, str, Role]] = {
@@ -18,14 +21,11 @@ _OUTCOMES: dict[str, tuple[str, str, Role]] = {
     "pending": (".", "", "dim"),
 }
 
-_ACTORS = {"agent": "A", "human": "H", "recording": "R", "ground_truth": "G", "stepper": "\u00b7"}
-"""One letter for who decided a step; the help screen spells them out."""
-
 
 def step_line(row: StepRow, width: int, *, paused: bool = False) -> Line:
     """A row of the timeline: number, actor, glyph, tool, flags and outcome at the right edge."""
     glyph, word, role = _OUTCOMES[row.outcome]
-    actor = _ACTORS.get(row.actor, "?")
+    actor = ACTORS.get(row.actor, "?")
     number = f"{row.number:>3}" if row.number else "  \u00b7"
     number = f"\u25a0{number[1:]}" if paused else number
     name = name_of(row)
@@ -41,13 +41,18 @@ def step_line(row: StepRow, width: int, *, paused: bool = False) -> Line:
     return (*head, *tail)
 
 
+DIFFERS = "\u0394"
+MARKED = "\u25c6"
+NOTED = "\u270e"
+"""Flags of a step: not as in the reference path; marked; with a note."""
+
 NUMBER_CELLS = 8
 """Cells before the name: number, actor and outcome."""
 
 NAME_CELLS = 18
 """Cells of a name that are more telling than the least of its flags."""
 
-_DISPENSABLE = ("ok", "~", "\u2260", "src?")
+_DISPENSABLE = ("ok", "~", "\u2260", "src?", DIFFERS)
 """Flags that give way to the name, the first ones first: the outcome also has its own sign."""
 
 
@@ -76,12 +81,20 @@ def name_of(row: StepRow) -> str:
 
 
 def step_flags(row: StepRow) -> list[tuple[str, Role]]:
-    """Short marks of a row: policy, hops recovered, provenance, coercion, a response that differs from the file."""
+    """Short marks of a row: what a person left, policy, hops recovered, how it stands to the reference, provenance,
+    coercion, a response that differs from the file, drift, and how many branches leave here.
+    """
     flags: list[tuple[str, Role]] = []
+    if row.marked:
+        flags.append((MARKED, "accent"))
+    if row.remarks:
+        flags.append((NOTED, "accent"))
     if row.policy:
         flags.append(("POL", "fail"))
     if row.recovers:
-        flags.append(("\u2713" + ",".join(str(hop) for hop in row.recovers), "ok"))
+        flags.append(("\u2713" + ranges(row.recovers), "ok"))
+    if row.gaps or row.beside:
+        flags.append((DIFFERS, "warn"))
     if row.ungrounded:
         flags.append(("src?", "warn"))
     if row.coerced:
@@ -95,21 +108,68 @@ def step_flags(row: StepRow) -> list[tuple[str, Role]]:
     return flags
 
 
+def ranges(numbers: Sequence[int]) -> str:
+    """``1-3,5`` for 1, 2, 3, 5; the numbers ascend."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    parts = [f"{run[0]}-{run[-1]}" if len(run) > 2 else ",".join(map(str, run)) for run in runs]
+    return ",".join(parts)
+
+
 class StepsSource:
-    """The rows of a scene as the timeline shows them."""
+    """The rows of a scene as the timeline shows them, other branches drawn where they leave this one."""
 
     def __init__(self, scene: Scene) -> None:
         self._rows = scene.rows
         self._paused = scene.pause.number - 1 if scene.pause is not None else None
         self._width = 30
+        self._entries = _entries(scene)
 
     def layout(self, width: int) -> int:
         self._width = width
-        return len(self._rows)
+        return len(self._rows) if self._entries is None else len(self._entries)
 
     def line(self, index: int) -> Line:
-        return step_line(self._rows[index], self._width, paused=index == self._paused)
+        entry = index if self._entries is None else self._entries[index]
+        if isinstance(entry, Twig):
+            return twig_line(entry)
+        return step_line(self._rows[entry], self._width, paused=entry == self._paused)
 
     @property
     def cells(self) -> int:
         return 0
+
+    def step_of(self, index: int) -> int:
+        """Index of the step in a row of the list; for a branch that of the step after which it leaves."""
+        if self._entries is None or not 0 <= index < len(self._entries):
+            return index
+        entry = self._entries[index]
+        return max(entry.after - 1, 0) if isinstance(entry, Twig) else entry
+
+    def branch_of(self, index: int) -> int | None:
+        """Number of the branch in a row of the list; None for a step."""
+        if self._entries is None or not 0 <= index < len(self._entries):
+            return None
+        entry = self._entries[index]
+        return entry.branch.number if isinstance(entry, Twig) else None
+
+    def place_of(self, step: int) -> int:
+        """The row of the list in which a step stands."""
+        return step if self._entries is None else self._entries.index(step) if step in self._entries else 0
+
+
+def _entries(scene: Scene) -> list[int | Twig] | None:
+    """Steps and branches in the order of the list; None where there is one branch only."""
+    if len(scene.tree) < 2:
+        return None
+    after: dict[int, list[Twig]] = {}
+    for twig in twigs(scene.tree, scene.on_branch):
+        after.setdefault(min(twig.after, len(scene.rows)), []).append(twig)
+    entries: list[int | Twig] = [*after.get(0, ())]
+    for index in range(len(scene.rows)):
+        entries += [index, *after.get(index + 1, ())]
+    return entries
