@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
@@ -22,7 +22,9 @@ from sessions.stepper import Stepper
 from sessions.store.records import NewSession, SessionRef
 from sessions.trajectory import Actor, CallTool, Decision, ExecutedTrajectory, Step, Trajectory
 from toolenv.environment import TableView, ToolEnvironment, ToolSession
-from toolenv.model import Instance, Prediction, ToolCall, ToolResult, ToolSpec, Value
+from toolenv.errors import EnvironmentFailure
+from toolenv.exchange import WireExchange, kept_by
+from toolenv.model import Instance, Json, Prediction, ToolCall, ToolResult, ToolSpec, Value
 
 
 class ScratchResult(Value, frozen=True):
@@ -264,6 +266,21 @@ class Timeline:
         tables = (await self._stepper(self.cursor.branch)).executed.tables[: self.cursor.at]
         return ExecutedTrajectory(trajectory=self.trajectory, tables=tables)
 
+    async def exchange(self, number: int) -> WireExchange | None:
+        """What went over the wire for step ``number`` (from 1) of this branch.
+
+        None where it is not kept any more, or nothing was sent for it. Raises ``EnvironmentFailure`` with a sentence
+        where this environment sends nothing anywhere.
+        """
+        kept = kept_by((await self._stepper(self.cursor.branch)).session)
+        if kept is None:
+            kind = self.live.environment.kind
+            raise EnvironmentFailure(
+                _NO_WIRE.get(kind, f"The environment {self.live.environment.name} keeps no messages.")
+            )
+        position = places_of(self.steps, kept.calls).get(number - 1)
+        return kept.exchange(position) if position is not None else None
+
     async def save_place(self) -> None:
         """Keep cursor and promoted branch. Raises ``StoreError``."""
         if self.keeper is not None:
@@ -324,6 +341,27 @@ class Timeline:
             after_step=after_step,
         )
         return stepper
+
+
+_NO_WIRE = {
+    "native": "The native environment calls its tools inside this program: nothing goes over a wire.",
+    "recorded": "Answers come from a recording: nothing goes over a wire, and a recording holds no raw messages.",
+}
+
+
+def places_of(steps: Sequence[Step], calls: Sequence[tuple[str, Mapping[str, Json]]]) -> dict[int, int]:
+    """Index of a step -> which call of its session (from 1) it was; steps that were not sent are left out."""
+    found: dict[int, int] = {}
+    made = 0
+    for index, step in enumerate(steps):
+        if not isinstance(step.decision, CallTool) or made == len(calls):
+            continue
+        call = step.decision.call
+        arguments = call.arguments if step.executed_arguments is None else step.executed_arguments
+        if calls[made] == (call.name, dict(arguments)):
+            made += 1
+            found[index] = made
+    return found
 
 
 def _next_pause(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 import yaml
 
 from toolenv.remote import RemoteEnvironment
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 SERVER = Path(__file__).with_name("small_server.py")
 

@@ -94,6 +94,11 @@ class RecordingSession:
     def forks_by_copy(self) -> bool:
         return bool(getattr(self._session, "forks_by_copy", False))
 
+    @property
+    def behind(self) -> ToolSession:
+        """The session whose answers are kept."""
+        return self._session
+
     async def list_tools(self) -> Sequence[ToolSpec]:
         tools = await self._session.list_tools()
         self._spool.keep_tools(self._universe, tools)

@@ -13,6 +13,7 @@ from toolenv.remote.connection import Connection
 
 if TYPE_CHECKING:
     from toolenv.remote.session import RemoteSession
+    from toolenv.remote.tap import Tap
 
 
 class Bundle:
@@ -74,7 +75,9 @@ class Bundle:
             self._tools = tuple(merged)
         return self._tools
 
-    async def call(self, name: str, arguments: Mapping[str, Json]) -> dict[str, Json]:
+    async def call(
+        self, name: str, arguments: Mapping[str, Json], tapped: Callable[[Tap], None] | None = None
+    ) -> dict[str, Json]:
         """The raw answer of the server that has the tool; a name that none has goes to the first, which says so."""
         if len(self.connections) > 1:
             await self.tools()
@@ -82,7 +85,7 @@ class Bundle:
         self.calls += 1
         self.used = True
         try:
-            return await connection.call(name, arguments)
+            return await connection.call(name, arguments, tapped)
         finally:
             self.calls -= 1
             self.last_used = time.monotonic()

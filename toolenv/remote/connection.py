@@ -25,6 +25,7 @@ from toolenv.errors import EnvironmentFailure
 from toolenv.model import Json, ToolSpec, Value
 from toolenv.policy import source_of
 from toolenv.remote.process import Process
+from toolenv.remote.tap import Tap, Wire
 
 PAGES: Final = 1000
 """Pages of a tool list that are read."""
@@ -33,6 +34,7 @@ START_S: Final = 60.0
 """Seconds that a server has to start and shake hands."""
 
 _CLOSE_S: Final = 4.0
+_FIRST_ID: Final = 1000
 _VERSION_HEADER: Final = "mcp-protocol-version"
 
 # Without a handler Python would print the library's warnings on stderr, which may be a screen.
@@ -68,16 +70,20 @@ class Refused(EnvironmentFailure):
 
 
 class Connection:
-    """A connection to ``name``; ``streams`` opens its transport. ``changed`` is called when the tool list changes."""
+    """A connection to ``name``; ``streams`` opens its transport, which reports its messages to ``wire``.
+
+    ``changed`` is called when the tool list changes.
+    """
 
     def __init__(
-        self, name: str, streams: Callable[[], AbstractAsyncContextManager[Streams]], *, deadline_s: float
+        self, name: str, streams: Callable[[Wire], AbstractAsyncContextManager[Streams]], *, deadline_s: float
     ) -> None:
         self.name = name
         self.problems: list[str] = []
         self.changed: Callable[[], None] | None = None
         self.outstanding: dict[int, Outstanding] = {}
         self.pid: int | None = None
+        self.wire = Wire()
         self._streams = streams
         self._deadline_s = deadline_s
         self._dispatcher: JSONRPCDispatcher[Any] | None = None
@@ -144,15 +150,20 @@ class Connection:
             self._problem(f"{self.name} pages its tools without an end; the first {len(found)} are used.")
         return tuple(found.values())
 
-    async def call(self, tool: str, arguments: Mapping[str, Json]) -> dict[str, Json]:
-        """The raw answer to a call. Raises ``ServerGone``, ``Unanswered`` or ``Refused``."""
-        return await self._request("tools/call", {"name": tool, "arguments": dict(arguments)}, tool)
+    async def call(
+        self, tool: str, arguments: Mapping[str, Json], tapped: Callable[[Tap], None] | None = None
+    ) -> dict[str, Json]:
+        """The raw answer to a call. Raises ``ServerGone``, ``Unanswered`` or ``Refused``.
+
+        ``tapped`` is handed what collects the call's messages, before the first one is sent.
+        """
+        return await self._request("tools/call", {"name": tool, "arguments": dict(arguments)}, tool, tapped)
 
     # --- the owner ---------------------------------------------------------------------------------------------------
 
     async def _own(self) -> None:
         try:
-            async with self._streams() as (read, write, process):
+            async with self._streams(self.wire) as (read, write, process):
                 self._process = process
                 self.pid = process.pid if process is not None else None
                 dispatcher: JSONRPCDispatcher[Any] = JSONRPCDispatcher(read, write)
@@ -247,7 +258,13 @@ class Connection:
 
     # --- requests ----------------------------------------------------------------------------------------------------
 
-    async def _request(self, method: str, params: Mapping[str, Any] | None, what: str) -> dict[str, Any]:
+    async def _request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None,
+        what: str,
+        tapped: Callable[[Tap], None] | None = None,
+    ) -> dict[str, Any]:
         dispatcher = self._dispatcher
         if dispatcher is None or not self.alive:
             raise ServerGone(_ended(f"{self.name} {self._reason}"))
@@ -255,6 +272,10 @@ class Connection:
         number = self._numbers
         entry = Outstanding(server=self.name, tool=what, since=time.monotonic())
         self.outstanding[number] = entry
+        # Ids of the connection's own tell which call a message belongs to; they never meet the library's.
+        identity = _FIRST_ID + number
+        if tapped is not None:
+            tapped(self.wire.open(identity, self.name, what))
         deadline = asyncio.timeout(self._deadline_s)
         loop = asyncio.get_running_loop()
 
@@ -266,7 +287,7 @@ class Connection:
 
         try:
             async with deadline:
-                options: CallOptions = {"on_progress": on_progress, "headers": self._headers}
+                options: CallOptions = {"on_progress": on_progress, "headers": self._headers, "request_id": identity}
                 answer = await dispatcher.send_raw_request(method, params, options)
         except TimeoutError as error:
             raise Unanswered(
@@ -282,6 +303,7 @@ class Connection:
             raise ServerGone(f"{self.name} {self._reason}; {what} was not answered.") from error
         finally:
             self.outstanding.pop(number, None)
+            self.wire.close(identity)
         return answer
 
     async def _settled(self) -> None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from toolenv.remote.bundle import Bundle
     from toolenv.remote.connection import Outstanding
     from toolenv.remote.session import RemoteSession
+    from toolenv.remote.tap import Wire
 
 LOGS_KEPT: Final = 40
 
@@ -140,21 +141,23 @@ class ServerEnvironment:
             mark = f"{capability}-{domain}-{number}-{index}"
             return Connection(
                 described(server),
-                lambda: self._streams(server, capability, domain, mark),
+                lambda wire: self._streams(server, capability, domain, mark, wire),
                 deadline_s=config.timeout_s,
             )
 
         return Bundle([connection(index, server) for index, server in enumerate(config.servers, start=1)])
 
     @asynccontextmanager
-    async def _streams(self, server: ServerConfig, capability: int, domain: str, mark: str) -> AsyncIterator[Any]:
+    async def _streams(
+        self, server: ServerConfig, capability: int, domain: str, mark: str, wire: Wire
+    ) -> AsyncIterator[Any]:
         if server.kind == "http":
             from toolenv.remote.web import web_streams
 
             assert server.url is not None
             url = expanded(server.url, domain, self.name)
             headers = {name: expanded(text, domain, self.name) for name, text in server.headers.items()}
-            async with web_streams(url, headers) as (read, write):
+            async with web_streams(url, headers, wire) as (read, write):
                 yield read, write, None
             return
         from toolenv.remote.containers import runtime_for
@@ -168,7 +171,7 @@ class ServerEnvironment:
         else:
             command, env = server.command, local_environment(told(server, capability, domain))
         log = ServerLog(self._log_path(mark))
-        async with server_process(command, env, server.cwd, log) as (read, write, process):
+        async with server_process(command, env, server.cwd, log, wire) as (read, write, process):
             yield read, write, process
 
     def _log_path(self, mark: str) -> Path | None:

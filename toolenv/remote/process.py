@@ -21,6 +21,7 @@ from pydantic import ValidationError
 
 from toolenv.errors import EnvironmentFailure
 from toolenv.remote.log import ServerLog
+from toolenv.remote.tap import Wire
 
 LINE_LIMIT: Final = 512 * 1024 * 1024
 _CHUNK: Final = 1 << 16
@@ -69,11 +70,11 @@ class Process:
 
 @asynccontextmanager
 async def server_process(
-    command: Sequence[str], env: Mapping[str, str], cwd: str | None, log: ServerLog
+    command: Sequence[str], env: Mapping[str, str], cwd: str | None, log: ServerLog, wire: Wire
 ) -> AsyncIterator[tuple[Any, Any, Process]]:
     """(read stream, write stream, process) of a server that is started now and gone afterwards, with its children.
 
-    Raises ``EnvironmentFailure`` where it cannot be started.
+    ``wire`` is told of every message. Raises ``EnvironmentFailure`` where it cannot be started.
     """
     try:
         child = await asyncio.create_subprocess_exec(
@@ -89,11 +90,12 @@ async def server_process(
         reason = error.strerror if isinstance(error, OSError) and error.strerror else error
         raise EnvironmentFailure(f"{command[0]} cannot be started: {reason}.") from error
     process = Process(child, log)
+    wire.log = log
     incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     write, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
     tasks = [
-        asyncio.ensure_future(_read(child, incoming, log)),
-        asyncio.ensure_future(_write(child, outgoing, incoming)),
+        asyncio.ensure_future(_read(child, incoming, log, wire)),
+        asyncio.ensure_future(_write(child, outgoing, incoming, wire)),
         asyncio.ensure_future(_drain(child, log)),
         asyncio.ensure_future(_watch(process, incoming)),
     ]
@@ -106,7 +108,7 @@ async def server_process(
         log.close()
 
 
-async def _read(child: asyncio.subprocess.Process, incoming: Any, log: ServerLog) -> None:
+async def _read(child: asyncio.subprocess.Process, incoming: Any, log: ServerLog, wire: Wire) -> None:
     assert child.stdout is not None
     parts: list[bytes] = []
     held = 0
@@ -115,7 +117,7 @@ async def _read(child: asyncio.subprocess.Process, incoming: Any, log: ServerLog
             while chunk := await child.stdout.read(_CHUNK):
                 *lines, rest = chunk.split(b"\n")
                 for line in lines:
-                    message = _message(b"".join((*parts, line)), log)
+                    message = _message(b"".join((*parts, line)), log, wire)
                     parts, held = [], 0
                     if message is not None:
                         await incoming.send(message)
@@ -126,24 +128,29 @@ async def _read(child: asyncio.subprocess.Process, incoming: Any, log: ServerLog
                     return
 
 
-def _message(line: bytes, log: ServerLog) -> SessionMessage | None:
+def _message(line: bytes, log: ServerLog, wire: Wire) -> SessionMessage | None:
     """The message of a line; None for a line that is none, which is counted and logged."""
     if not line.strip():
         return None
     try:
-        return SessionMessage(jsonrpc_message_adapter.validate_python(json.loads(line), by_name=False))
+        decoded = json.loads(line)
+        message = SessionMessage(jsonrpc_message_adapter.validate_python(decoded, by_name=False))
     except (ValueError, ValidationError, RecursionError):
         log.stray_line(line)
         return None
+    wire.received(decoded, line)
+    return message
 
 
-async def _write(child: asyncio.subprocess.Process, outgoing: Any, incoming: Any) -> None:
+async def _write(child: asyncio.subprocess.Process, outgoing: Any, incoming: Any, wire: Wire) -> None:
     assert child.stdin is not None
     try:
         async with outgoing:
             async for item in outgoing:
                 message = item.message.model_dump(by_alias=True, exclude_unset=True)
-                child.stdin.write(json.dumps(message).encode("ascii") + b"\n")
+                text = json.dumps(message)
+                wire.sent(message, text)
+                child.stdin.write(text.encode("ascii") + b"\n")
                 await child.stdin.drain()
     except OSError:
         incoming.close()

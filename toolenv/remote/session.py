@@ -11,12 +11,15 @@ import asyncio
 import json
 import re
 import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Final, TypeVar
 
 import msgspec
 
 from toolenv.errors import EnvironmentFailure
+from toolenv.exchange import KEPT_CALLS, WireExchange
 from toolenv.failures import result_of
 from toolenv.model import ErrorKind, Instance, Json, ToolResult, ToolSpec
 from toolenv.recorded.aliases import own_name
@@ -25,6 +28,7 @@ from toolenv.remote.bundle import Bundle
 from toolenv.remote.connection import Refused, ServerGone, Unanswered
 from toolenv.remote.content import result_from
 from toolenv.remote.pool import Pool
+from toolenv.remote.tap import Tap
 
 _HANDLE = re.compile(r'\s*\{\s*"handle"\s*:\s*"([^"\\]+)"')
 _REFUSED: Final = -32602
@@ -47,11 +51,14 @@ class RemoteSession:
         self._bundle: Bundle | None = None
         self._entered: ToolResult | None = None
         self._opened = False
-        self._history: list[tuple[str, Mapping[str, Json], ToolResult]] = []
+        self._history: list[tuple[int, str, Mapping[str, Json], ToolResult]] = []
         self._listeners: list[Callable[[], None]] = []
         self._turn = asyncio.Lock()
         self._closed = False
         self.drift: list[str] = []
+        self._taps: OrderedDict[int, Tap] = OrderedDict()
+        self._entered_tap: Tap | None = None
+        self._calls: list[tuple[str, Mapping[str, Json]]] = []
 
     async def start(self) -> None:
         """Take a server and enter the universe. Raises ``EnvironmentFailure``."""
@@ -67,6 +74,7 @@ class RemoteSession:
             started = time.perf_counter()
             known = len(self.drift)
             bundle = await self._server()
+            self._calls.append((name, dict(arguments)))
             result = await self._answer(bundle, name, arguments)
             notes = (*result.notes, *self.drift[known:])
             return msgspec.structs.replace(result, duration_s=time.perf_counter() - started, notes=notes)
@@ -74,11 +82,27 @@ class RemoteSession:
     async def table(self, handle: str) -> None:
         return None
 
+    @property
+    def calls(self) -> Sequence[tuple[str, Mapping[str, Json]]]:
+        """Name and arguments of every call that was made of this session, in order."""
+        return self._calls
+
+    def exchange(self, number: int) -> WireExchange | None:
+        """What went over the wire for the session's ``number``-th call; the newest of these calls are kept."""
+        tap = self._taps.get(number)
+        return tap.exchange() if tap is not None else None
+
+    def _keep(self, number: int, tap: Tap) -> None:
+        self._taps[number] = tap
+        while len(self._taps) > KEPT_CALLS:
+            self._taps.popitem(last=False)
+
     async def fork(self) -> RemoteSession:
         """A session on a server of its own with the same calls made again; ``drift`` says what came out differently."""
         copy = RemoteSession(self._pool, self._instance)
         copy._history = list(self._history)
         copy._opened = self._opened
+        copy._calls = list(self._calls)
         try:
             await copy.start()
         except BaseException:
@@ -163,7 +187,10 @@ class RemoteSession:
         return False
 
     async def _switch(self, bundle: Bundle, universe: str) -> ToolResult:
-        return await self._raw(bundle, GET_DATA, {"tool_universe_id": universe})
+        def tapped(tap: Tap) -> None:
+            self._entered_tap = tap
+
+        return await self._raw(bundle, GET_DATA, {"tool_universe_id": universe}, tapped)
 
     async def _replaced(self, bundle: Bundle) -> Bundle:
         self._bundle = None
@@ -174,15 +201,14 @@ class RemoteSession:
 
     async def _again(self, bundle: Bundle) -> None:
         """Make the calls of the session once more, comparing each answer."""
-        for number, (name, arguments, before) in enumerate(self._history, start=1):
-            if number == 1 and self._entered is not None and self._is_opening(name, arguments):
+        for position, (number, name, arguments, before) in enumerate(self._history, start=1):
+            if position == 1 and self._entered is not None and self._is_opening(name, arguments):
                 now = self._entered
             else:
-                now = await self._raw(bundle, name, arguments)
+                now = await self._raw(bundle, name, arguments, partial(self._keep, number))
             if (now.text, now.failed) != (before.text, before.failed):
-                self.drift.append(
-                    f"call {number} ({name}) was made again on another server and was answered differently than before"
-                )
+                again = "was made again on another server and was answered differently than before"
+                self.drift.append(f"call {position} ({name}) {again}")
 
     # --- calls -------------------------------------------------------------------------------------------------------
 
@@ -194,16 +220,18 @@ class RemoteSession:
             if name == GET_DATA and name not in names:
                 text = json.dumps({"domain": self._instance.domain, "tools": len(tools)})
                 return ToolResult(text=text, notes=("get_data opens nothing here; it is neutral for every gate",))
-            return await self._raw(bundle, name, arguments)
+            return await self._raw(bundle, name, arguments, partial(self._keep, len(self._calls)))
         if not self._opened and self._entered is not None:
             if self._is_opening(name, arguments):
                 self._opened = True
-                self._history.append((name, dict(arguments), self._entered))
+                self._history.append((len(self._calls), name, dict(arguments), self._entered))
+                if self._entered_tap is not None:
+                    self._keep(len(self._calls), self._entered_tap)
                 return self._entered
             handle = self._entered.handle
             if name != GET_DATA and handle is not None and handle in arguments.values():
                 return result_of(f"Input validation error: there is no table {handle!r}; call get_data first", False)
-        result = await self._raw(bundle, name, arguments)
+        result = await self._raw(bundle, name, arguments, partial(self._keep, len(self._calls)))
         if name == GET_DATA and not result.failed:
             self._opened = True
             wanted = arguments.get("tool_universe_id")
@@ -211,17 +239,19 @@ class RemoteSession:
                 # Nothing of what was before a switch is there after it, so that a rebuilding begins here.
                 self._start_universe, self._entered = wanted, result
                 self._history.clear()
-        self._history.append((name, dict(arguments), result))
+        self._history.append((len(self._calls), name, dict(arguments), result))
         return result
 
     def _is_opening(self, name: str, arguments: Mapping[str, Json]) -> bool:
         start = self._start_universe
         return name == GET_DATA and start is not None and universe_asked_for(arguments, start) == start
 
-    async def _raw(self, bundle: Bundle, name: str, arguments: Mapping[str, Json]) -> ToolResult:
+    async def _raw(
+        self, bundle: Bundle, name: str, arguments: Mapping[str, Json], tapped: Callable[[Tap], None]
+    ) -> ToolResult:
         """Call a tool on the server as it stands, and follow what the call does to the universe that it is in."""
         try:
-            answer = await self._guarded(bundle, bundle.call(name, arguments))
+            answer = await self._guarded(bundle, bundle.call(name, arguments, tapped))
         except Refused as error:
             if error.code not in (_REFUSED, _NO_METHOD, _RAISED):
                 raise
