@@ -35,7 +35,7 @@ def test_branches_are_drawn_after_the_step_where_they_leave() -> None:
         "1 R > tool_1 ok",
         "2 R > tool_2 ok",
         "├─ fork 2a H ✓ +3 steps",
-        "│  └─ fork 3c A ? +2 steps",
+        "│ └─ fork 3c A ? +2 steps",
         "└─ fork 2b H +0 steps",
         "3 R > tool_3 ok",
         "4 R > tool_4 ok",
