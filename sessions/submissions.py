@@ -52,6 +52,7 @@ class Run:
         self._places: dict[PredictionRef, tuple[RecordFile, Span]] = {}
         self._by_instance: dict[tuple[int | None, str, str], PredictionRef] = {}
         self._files: list[Path] = []
+        self._torn: list[Path] = []
 
     @classmethod
     def open(cls, path: Path | str, dataset: Dataset | None = None) -> Run:
@@ -82,6 +83,33 @@ class Run:
         file, span = self._place(ref)
         record = file.read(span)
         return prediction_from(ref.capability, ref.domain, ref.uuid, record if isinstance(record, dict) else {})
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files that the predictions were read from."""
+        return tuple(self._files)
+
+    @property
+    def torn_files(self) -> tuple[Path, ...]:
+        """Those that end before their content does."""
+        return tuple(self._torn)
+
+    def keep_from(self, former: Run, paths: Iterable[Path]) -> None:
+        """Name the predictions of files that cannot be read now as a former reading of the run did.
+
+        What is in a file now counts where both name it; the others cannot be loaded.
+        """
+        wanted = set(paths)
+        for key, ref in former._by_instance.items():
+            place = former._places[ref]
+            if place[0].path in wanted and key not in self._by_instance:
+                self._by_instance[key] = ref
+                self._places[ref] = place
+
+    def file_of(self, ref: PredictionRef) -> Path | None:
+        """The file that holds a prediction, None where it is not in the run."""
+        place = self._places.get(ref)
+        return place[0].path if place is not None else None
 
     def raw(self, ref: PredictionRef) -> Json:
         """The record of a prediction as it is in the file."""
@@ -132,6 +160,8 @@ class Run:
         self.problems.extend(file.problems)
         self.notes.extend(file.notes)
         self.duplicates += counts.duplicates
+        if file.torn:
+            self._torn.append(path)
         repeated = file.repeated
         for position, (uuid, span) in enumerate(found.items()):
             known = capability if capability is not None else _capability_of(uuid, domain, dataset)

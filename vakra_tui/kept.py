@@ -12,7 +12,9 @@ if TYPE_CHECKING:
 
 
 def kept_verdicts(wiring: Wiring, index: int) -> Iterator[tuple[Item, Verdict]]:
-    """The lines of a run that are still right: a line that a person's ruling has changed since is left out.
+    """The lines of a run that are still right: the fingerprints of dataset, run and environments are those of now.
+
+    A line that a person's ruling has changed since is left out.
 
     Raises ``StoreError``.
     """

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolenv.errors import DataError
 from vakra_tui.options import Options
+from vakra_tui.selectors import selects, unmatched, words
 
 if TYPE_CHECKING:
     from eval.environments import EnvironmentChain
@@ -56,6 +57,8 @@ class Wiring:
         self.on_agent_wait: Callable[[Waiting], None] | None = None
         self.on_store_wait: Callable[[float], None] | None = None
         self.taken_in = 0
+        self._former: list[EnvironmentChain] = []
+        self._selectors_known = False
 
     @property
     def sample(self) -> bool:
@@ -99,6 +102,18 @@ class Wiring:
 
             opened.append(ProducedRun.read(Path(self.options.produced), run_name(self.agent)))
         return tuple(opened)
+
+    def use(self, runs: Mapping[str, Run], dataset: Dataset | None = None) -> None:
+        """Go on with these runs, by name, and with another reading of the dataset.
+
+        Environments that read the former dataset stay open for the sessions that use them, until ``close``.
+        """
+        self.__dict__["runs"], self.__dict__["run_names"] = tuple(runs.values()), tuple(runs)
+        if dataset is not None:
+            self.__dict__["dataset"] = dataset
+            former = self.__dict__.pop("environments", None)
+            if former is not None:
+                self._former.append(former)
 
     def _run_paths(self) -> Iterator[Path]:
         known: Mapping[str, Path] = {}
@@ -278,29 +293,31 @@ class Wiring:
         return store
 
     def refs(self) -> list[InstanceRef]:
-        """The selected instances in file order. Raises ``DataError`` where a selector matches nothing."""
+        """The selected instances in file order; none where only extra predictions of the runs are selected.
+
+        Raises ``DataError`` where a selector, or all of them together, match nothing.
+        """
         options = self.options
-        found = [ref for ref in self.dataset.refs() if self._selects(ref.capability, ref.domain, ref.uuid)]
-        if not found and self.selected:
-            raise DataError(f"no instance of {self.data_path} matches {self._selectors()}")
+        found = [ref for ref in self.dataset.refs() if selects(options, (ref.capability, ref.domain, ref.uuid))]
+        if self.selected and not self._selectors_known:
+            self._check_selectors(bool(found))
+            self._selectors_known = True
         return found if options.limit is None else found[: options.limit]
 
-    def _selects(self, capability: int | None, domain: str, uuid: str) -> bool:
-        options = self.options
-        return (
-            (not options.capabilities or capability in options.capabilities)
-            and (not options.domains or domain in options.domains)
-            and (not options.instances or uuid.startswith(options.instances))
-        )
+    def selects(self, capability: int | None, domain: str, uuid: str) -> bool:
+        """Whether the selectors mean an instance or a prediction of this name."""
+        return selects(self.options, (capability, domain, uuid))
 
-    def _selectors(self) -> str:
+    def _check_selectors(self, found: bool) -> None:
         options = self.options
-        parts = [
-            *(f"--capability {capability}" for capability in options.capabilities),
-            *(f"--domain {domain}" for domain in options.domains),
-            *(f"--instance {instance}" for instance in options.instances),
-        ]
-        return " ".join(parts) or "the selectors"
+        instances = [(ref.capability, ref.domain, ref.uuid) for ref in self.dataset.refs()]
+        lost = unmatched(options, instances)
+        if found and not lost:
+            return
+        predicted = [(ref.capability, ref.domain, ref.uuid) for run in self.runs for ref in run.refs()]
+        lost = unmatched(options, [*instances, *predicted])
+        if lost or (not found and not any(selects(options, named) for named in predicted)):
+            raise DataError(f"no instance of {self.data_path} matches {' or '.join(lost) or words(options)}")
 
     def items(self, run: Run) -> list[Item]:
         """The lines of a run's report: the selected instances in file order, then its extra predictions."""
@@ -311,7 +328,8 @@ class Wiring:
             items.append(Item(position=len(items), instance=ref, prediction=run.get(ref)))
         known = {run.get(ref) for ref in self.dataset.refs()}
         for prediction in run.refs():
-            if prediction not in known and self._selects(prediction.capability, prediction.domain, prediction.uuid):
+            named = (prediction.capability, prediction.domain, prediction.uuid)
+            if prediction not in known and selects(self.options, named):
                 items.append(Item(position=len(items), instance=None, prediction=prediction))
         return items
 
@@ -388,11 +406,18 @@ class Wiring:
         """End what was made: what asks before what keeps."""
         for name in ("agent", "environments", "judge", "ruling_cache", "store"):
             part: Any = self.__dict__.pop(name, None)
-            ending = getattr(part, "aclose", None) or getattr(part, "close", None)
-            if ending is not None:
-                ended = ending()
-                if isawaitable(ended):
-                    await ended
+            await _ended(part)
+        while self._former:
+            await _ended(self._former.pop())
+
+
+async def _ended(part: Any) -> None:
+    """Close a part in whichever way it is closed."""
+    ending = getattr(part, "aclose", None) or getattr(part, "close", None)
+    if ending is not None:
+        ended = ending()
+        if isawaitable(ended):
+            await ended
 
 
 def _without_folder(text: str, folder: str, short: str) -> str:

@@ -127,6 +127,13 @@ class ToyRun:
         self.duplicates = 0
         self._predictions = {prediction.uuid: prediction for prediction in predictions}
 
+    @property
+    def files(self) -> tuple[Path, ...]:
+        return ()
+
+    def file_of(self, ref: Ref) -> Path | None:
+        return None
+
     def fingerprint(self) -> str:
         return f"sha256:toy-run-{self.name}"
 
@@ -155,6 +162,16 @@ class ToyDataset:
 
     def load(self, ref: Ref) -> Instance:
         return self._instances[ref.uuid]
+
+    @property
+    def record_files(self) -> tuple[Path, ...]:
+        return ()
+
+    def files_of(self, ref: Ref) -> tuple[Path, ...]:
+        return ()
+
+    def universe(self, uuid: str) -> None:
+        return None
 
     def fingerprint(self) -> str:
         return "sha256:toy"
@@ -193,6 +210,12 @@ class ToyWiring:
 
     def kept_verdicts(self, index: int) -> Any:
         return ()
+
+    def selects(self, capability: int | None, domain: str, uuid: str) -> bool:
+        return self.instance is None or uuid.startswith(self.instance)
+
+    def use(self, runs: Mapping[str, Any], dataset: Any = None) -> None:
+        self.runs, self.run_names = tuple(runs.values()), tuple(runs)
 
     async def close(self) -> None:
         return None

@@ -69,6 +69,7 @@ class Dataset:
         self._by_uuid: dict[str, list[InstanceRef]] = {}
         self._counts: dict[tuple[int, str], RecordCounts] = {}
         self._files: list[Path] = []
+        self._torn: list[Path] = []
         self._universes: dict[str, Mapping[str, Universe]] = {}
 
     @classmethod
@@ -127,6 +128,22 @@ class Dataset:
         records = (None if side is None else side[0].read(side[1]) for side in (place.input, place.output))
         first, second = records
         return first, second
+
+    @property
+    def record_files(self) -> tuple[Path, ...]:
+        """The files that instances and ground truths were read from."""
+        return tuple(self._files)
+
+    @property
+    def torn_files(self) -> tuple[Path, ...]:
+        """Those that end before their content does."""
+        return tuple(self._torn)
+
+    def files_of(self, ref: InstanceRef) -> tuple[Path, ...]:
+        """The files that hold the records of an instance; none where it is not in the dataset."""
+        place = self._places.get(ref)
+        sides = (place.input, place.output) if place is not None else ()
+        return tuple(side[0].path for side in sides if side is not None)
 
     def counts(self, capability: int, domain: str) -> RecordCounts:
         """How many records the ground-truth file of a domain holds, usable or not."""
@@ -273,6 +290,8 @@ class Dataset:
             file, found, counts = index_by_uuid(path, f"{label}/{path.name}")
             self.problems.extend(file.problems)
             self.notes.extend(file.notes)
+            if file.torn:
+                self._torn.append(path)
             sides.append({uuid: (file, span) for uuid, span in found.items()})
             if is_output or output_path is None:
                 self._counts[(capability, domain)] = counts

@@ -44,8 +44,9 @@ class RecordFile:
     """The index of one file: the spans of its records, and what is wrong with it.
 
     ``repeated`` holds the uuids that several records have, once it is indexed by uuid. ``problems`` are sentences
-    about what could not be used, ``notes`` about what was odd and used all the same. ``label`` is how sentences name
-    the file. For a UTF-16 file the text is kept in memory as UTF-8.
+    about what could not be used, ``notes`` about what was odd and used all the same. ``torn`` says that the file ends
+    before its content does, as one does that is being written. ``label`` is how sentences name the file. For a UTF-16
+    file the text is kept in memory as UTF-8.
     """
 
     def __init__(self, path: Path, label: str, visit: Visitor | None = None) -> None:
@@ -54,6 +55,7 @@ class RecordFile:
         self.spans: list[Span] = []
         self.problems: list[str] = []
         self.notes: list[str] = []
+        self.torn = False
         self.repeated: frozenset[str] = frozenset()
         self._visit = visit
         self._text: bytes | None = None
@@ -90,6 +92,7 @@ class RecordFile:
         head = stream.read(4)
         stream.seek(0)
         if not head:
+            self.torn = True
             self.problems.append(f"{self.label} is empty.")
             return
         encoding = json.detect_encoding(head)
@@ -125,6 +128,7 @@ class RecordFile:
                     if is_too_deep(value):
                         raise TooDeep
                 except (ValueError, RecursionError) as error:
+                    self.torn = not line.endswith(b"\n")
                     self.problems.append(f"{self.label}, line {number} {_wrong_line(error)}.")
                 else:
                     self._keep(offset, len(body), number, value)
@@ -151,6 +155,7 @@ class RecordFile:
                 window.advance(1)
                 continue
             if not character:
+                self.torn = True
                 self.problems.append(
                     f"{self.label} ends at byte {window.offset()} without the end of its list; "
                     f"the {len(self.spans)} records before were read."
@@ -158,6 +163,7 @@ class RecordFile:
                 return
             number += 1
             if not self._scan_element(window, number):
+                self.torn = True
                 self.problems.append(
                     f"{self.label} is cut off in the record that begins at byte {window.offset()}; "
                     f"the {len(self.spans)} before it were read."
@@ -209,6 +215,7 @@ class RecordFile:
 
     def _wrong_top(self, first: str, window: _Window) -> str:
         if not first:
+            self.torn = True
             return "holds nothing but white space."
         if first != "{":
             shown = repr(first) if _ESCAPED_BYTES.match(first) is None else f"the byte {ord(first) - 0xDC00:#04x}"
@@ -219,6 +226,7 @@ class RecordFile:
                 break
             except (ValueError, RecursionError):
                 if not window.fill():
+                    self.torn = True
                     return "is neither a complete JSON object nor a list of records."
         for name, member in value.items():
             if isinstance(member, list) and member and all(isinstance(item, dict) for item in member):

@@ -3,100 +3,48 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from eval.model import Verdict
 from toolenv.errors import DataError
 from toolenv.model import Instance, Prediction, Turn
-from vakra_tui.state.keeping import Keeping
-from vakra_tui.state.listing import Entry, Listing, entries_of
+from vakra_tui.state.entry import Entry
+from vakra_tui.state.gathering import Gathering
+from vakra_tui.state.listing import Listing
+from vakra_tui.state.marks import Marks
 from vakra_tui.state.memory import Memory
+from vakra_tui.state.parts import Wiring
 from vakra_tui.state.rulings import PersonRulings
 from vakra_tui.state.session import DebugSession, Subject
 
 if TYPE_CHECKING:
     from eval.environments import EnvironmentChain
     from eval.judge import Judge
-    from eval.profile import Item, Profile
     from eval.truths import GroundTruths, Truth
     from sessions.agent import Agent
     from sessions.breakpoints import Breakpoint
-    from sessions.store import Store
     from sessions.submissions import Run
-    from toolenv.dataset import Dataset, InstanceRef
+    from toolenv.dataset import Dataset
     from vakra_tui.state.database import Database, Table
+
+__all__ = ["FIRST_RUN", "Wiring", "World"]
 
 FIRST_RUN = "flawed"
 """The run of the built-in sample that is opened first: it has something to find."""
 
 
-class Wiring(Protocol):
-    """What the screen needs of the command's wiring; each part is made when it is first asked for.
-
-    ``on_store_wait`` is told, in the thread that waits, how many seconds another process has held the store.
-    """
-
-    on_store_wait: Callable[[float], None] | None
-
-    @property
-    def sample(self) -> bool: ...
-
-    @property
-    def selected(self) -> bool: ...
-
-    @property
-    def instance(self) -> str | None: ...
-
-    @property
-    def dataset(self) -> Dataset: ...
-
-    @property
-    def data_path(self) -> Path: ...
-
-    @property
-    def runs(self) -> Sequence[Run]: ...
-
-    @property
-    def run_names(self) -> Sequence[str]: ...
-
-    @property
-    def environments(self) -> EnvironmentChain: ...
-
-    @property
-    def judge(self) -> Judge: ...
-
-    @property
-    def store(self) -> Store: ...
-
-    @property
-    def profile(self) -> Profile: ...
-
-    @property
-    def profile_name(self) -> str: ...
-
-    def kept_verdicts(self, index: int) -> Iterable[tuple[Item, Verdict]]: ...
-
-    def refs(self) -> Sequence[InstanceRef]: ...
-
-    async def close(self) -> None: ...
-
-
-class World:
+class World(Gathering):
     """Dataset, runs, environments, judge and store of this screen."""
 
     def __init__(self, wiring: Wiring, memory: Memory | None = None) -> None:
-        self.wiring = wiring
+        super().__init__(wiring)
         self.memory = memory if memory is not None else Memory.of_user()
         self.name = "built-in sample" if wiring.sample else "\u2026"
-        self.listing = Listing((), ())
-        self.problems: tuple[str, ...] = ()
         self.wants_hint = False
-        self._runs: dict[str, Run] = {}
         self._flags: dict[str, str] | None = None
         self._breakpoints: tuple[Breakpoint, ...] | None = None
+        self._former_truths: list[GroundTruths] = []
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
@@ -107,15 +55,12 @@ class World:
         self._runs = dict(zip(wiring.run_names, wiring.runs, strict=True))
         if wiring.sample and not self._runs:
             self._runs = self._sample_runs(dataset)
+            wiring.use(self._runs)
         self.name = "built-in sample" if wiring.sample else str(wiring.data_path)
-        refs = wiring.refs()
-        predictions = {name: list(run.refs()) for name, run in self._runs.items()}
-        if wiring.selected:
-            chosen = {ref.uuid for ref in refs}
-            predictions = {name: [p for p in found if p.uuid in chosen] for name, found in predictions.items()}
-        self.listing = Listing(entries_of(refs, predictions), tuple(self._runs))
+        self.listing = Listing(self._entries(), tuple(self._runs))
         self.listing.profile = self.profile
-        self.problems = tuple(dataset.problems) + tuple(p for run in self._runs.values() for p in run.problems)
+        self._say_problems()
+        self._begin(Marks(self.memory.folder, "sample" if wiring.sample else str(wiring.data_path.resolve())))
         self.wants_hint = wiring.sample and not self.memory.hint_was_seen()
         return self.listing
 
@@ -169,36 +114,11 @@ class World:
         self.wants_hint = False
         self.memory.keep_hint_seen()
 
-    def read_entries(self, entries: Sequence[Entry]) -> None:
-        """Read the records of some rows for their query, number of turns and policy."""
-        from toolenv.policy import applicability_of
-
-        for entry in entries:
-            if entry.query is not None or entry.problem:
-                continue
-            try:
-                if entry.instance is not None:
-                    instance = self.wiring.dataset.load(entry.instance)
-                    entry.query = instance.query
-                    entry.turns = len(instance.turns)
-                    entry.policy = bool(instance.policy.strip())
-                    entry.applies = applicability_of(instance)
-                else:
-                    run, prediction = next(iter(entry.predictions.items()))
-                    entry.query = self._runs[run].load(prediction).query
-            except DataError as error:
-                entry.problem = str(error)
-
     # --- parts -------------------------------------------------------------------------------------------------------
 
     @property
     def environments(self) -> EnvironmentChain:
         return self.wiring.environments
-
-    @cached_property
-    def keeping(self) -> Keeping:
-        """Where sessions and flags are kept."""
-        return Keeping(lambda: self.wiring.store)
 
     @cached_property
     def rulings(self) -> PersonRulings:
@@ -231,7 +151,8 @@ class World:
 
     async def close(self) -> None:
         """Close the store and what the wiring made."""
-        await self._truths.close()
+        for truths in (self._truths, *self._former_truths):
+            await truths.close()
         await self.keeping.close()
         await self.wiring.close()
 
@@ -259,6 +180,13 @@ class World:
     def judge_kind(self) -> str:
         return self.wiring.judge.kind
 
+    def _dataset_changed(self) -> None:
+        for name in ("dataset_fingerprint", "rulings"):
+            self.__dict__.pop(name, None)
+        former = self.__dict__.pop("_truths", None)
+        if former is not None:
+            self._former_truths.append(former)
+
     @cached_property
     def _truths(self) -> GroundTruths:
         from eval.truths import GroundTruths
@@ -280,20 +208,6 @@ class World:
 
     # --- verdicts and sessions ---------------------------------------------------------------------------------------
 
-    async def read_verdicts(self) -> None:
-        """Take up what a batch with the same settings left in the store. Raises ``StoreError``."""
-        import asyncio
-
-        if not self.wiring.runs or self.keeping.ready() is None:
-            return
-        known = {(entry.capability, entry.domain, entry.uuid): entry for entry in self.listing.entries}
-        for index, name in enumerate(self.wiring.run_names):
-            kept = await asyncio.to_thread(lambda index=index: list(self.wiring.kept_verdicts(index)))  # type: ignore[misc]
-            for item, verdict in kept:
-                entry = known.get((item.capability, item.domain, item.uuid))
-                if entry is not None:
-                    entry.verdicts.setdefault(name, verdict)
-
     async def evaluate(self, entry: Entry, run: str | None = None) -> None:
         """Score the predictions of a row as the batch would, with the rows that its profile executes together."""
         from eval.profile import Item, ScoringContext
@@ -301,6 +215,9 @@ class World:
         for name in (run,) if run is not None else self._runs:
             if name in entry.verdicts or (entry.instance is None and name not in entry.predictions):
                 continue
+            if self.is_busy(entry, name):
+                continue  # scored when its file is whole again
+            readings = self.readings
             context = ScoringContext(
                 dataset=self.wiring.dataset,
                 run=self._runs[name],
@@ -315,6 +232,8 @@ class World:
             ]
             for unit in self.wiring.profile.units(items):
                 verdicts = await self.wiring.profile.score(unit, context)
+                if self.readings != readings:
+                    return
                 for item, verdict in zip(unit.items, verdicts, strict=True):
                     together[item.position].verdicts[name] = verdict
 
@@ -332,12 +251,14 @@ class World:
         chosen = run if run is not None else next(iter(entry.predictions), None)
 
         def load() -> Subject:
+            readings = self.readings
             prediction = self._prediction(entry, chosen)
             instance = self._instance(entry, prediction)
 
             def learned(verdict: Verdict) -> None:
-                if chosen is not None and self.profile == "paper":
+                if chosen is not None and self.profile == "paper" and self.readings == readings:
                     entry.verdicts[chosen] = verdict
+                    entry.kept.discard(chosen)
 
             name = chosen if chosen is not None else next(iter(self._runs), "")
             return Subject(instance, name, prediction, extra=entry.instance is None, learned=learned)

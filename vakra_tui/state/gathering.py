@@ -1,0 +1,179 @@
+"""The rows of the list, gathered from dataset, runs and store, and kept in step with files that are rewritten."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from vakra_tui.state.entry import Entry, EntryKey, entries_of
+from vakra_tui.state.following import Following, News, Readings
+from vakra_tui.state.keeping import Keeping
+from vakra_tui.state.listing import Listing
+from vakra_tui.state.marks import Marks
+from vakra_tui.state.records import read_record
+
+if TYPE_CHECKING:
+    from sessions.submissions import PredictionRef, Run
+    from vakra_tui.state.parts import Wiring
+
+
+class Gathering:
+    """The rows and what they come from; everything here runs in the engine thread.
+
+    ``readings`` counts how often files were taken up anew: what was learned of an earlier reading is no longer true of
+    the rows.
+    """
+
+    def __init__(self, wiring: Wiring) -> None:
+        self.wiring = wiring
+        self.keeping = Keeping(lambda: wiring.store)
+        self.listing = Listing((), ())
+        self.problems: tuple[str, ...] = ()
+        self.readings = 0
+        self._runs: dict[str, Run] = {}
+        self._following: Following | None = None
+        self._marks: Marks | None = None
+        self._marked: frozenset[EntryKey] = frozenset()
+
+    def _begin(self, marks: Marks) -> None:
+        """After the first reading: what is marked, and from when on files are followed."""
+        self._following = Following(Readings(self.wiring.dataset, self._runs))
+        self._marks = marks
+        self._read_marks()
+
+    def _entries(self) -> list[Entry]:
+        """Fresh rows of the selected instances, and of the predictions of none."""
+        refs = self.wiring.refs()
+        found = {name: list(run.refs()) for name, run in self._runs.items()}
+        if self.wiring.selected:
+            chosen = {ref.uuid for ref in refs}
+            known = {(ref.capability, ref.domain, ref.uuid) for ref in self.wiring.dataset.refs()}
+            selects = self.wiring.selects
+
+            def shows(prediction: PredictionRef) -> bool:
+                named = (prediction.capability, prediction.domain, prediction.uuid)
+                return prediction.uuid in chosen or (named not in known and selects(*named))
+
+            found = {name: [each for each in predicted if shows(each)] for name, predicted in found.items()}
+        return entries_of(refs, found)
+
+    def _say_problems(self) -> None:
+        problems = [problem for run in self._runs.values() for problem in run.problems]
+        self.problems = (*self.wiring.dataset.problems, *problems)
+
+    def read_entries(self, entries: Sequence[Entry], groups: bool = True) -> None:
+        """Read the records of some rows for what the list says of them; ``groups`` costs more than the query alone.
+
+        Rows of a file that has changed since it was opened stay unread until it is taken up again.
+        """
+        for entry in entries:
+            read_record(entry, self.wiring.dataset, self._runs, groups=groups)
+            if entry.problem and self.is_busy(entry):
+                entry.forget()
+
+    async def read_verdicts(self) -> None:
+        """Take up what a batch with the same settings left in the store. Raises ``StoreError``."""
+        self.listing.source = self._source()
+        if not self.wiring.runs or self.keeping.ready() is None:
+            return
+        known = {(entry.capability, entry.domain, entry.uuid): entry for entry in self.listing.entries}
+        for index, name in enumerate(self.wiring.run_names):
+            kept = await asyncio.to_thread(lambda index=index: list(self.wiring.kept_verdicts(index)))  # type: ignore[misc]
+            for item, verdict in kept:
+                entry = known.get((item.capability, item.domain, item.uuid))
+                if entry is not None and name not in entry.verdicts:
+                    entry.verdicts[name] = verdict
+                    entry.kept.add(name)
+
+    def _source(self) -> str:
+        """By which profile and judge verdicts are made here, in words."""
+        model = getattr(self.wiring.judge, "model", None)
+        return f"profile {self.wiring.profile_name}, judge {self.wiring.judge.kind}{f' {model}' if model else ''}"
+
+    # --- files that are rewritten ------------------------------------------------------------------------------------
+
+    async def follow(self, *, as_it_is: bool = False) -> bool:
+        """Take up files that have changed and rest again; whether anything was taken up. See ``Following.news``."""
+        if self._following is None:
+            return False
+        news = await self._following.news(as_it_is=as_it_is)
+        self.listing.busy = tuple(sorted({path.name for path in self._following.busy}))
+        if news is None:
+            return False
+        await self._take_up(news)
+        return True
+
+    async def _take_up(self, news: News) -> None:
+        """Go on with the new readings: rows stay the same objects; those of a changed file are unread and unscored."""
+        self.readings += 1
+        self._runs = {**self._runs, **news.runs}
+        self.wiring.use(self._runs, news.dataset)
+        if news.dataset is not None:
+            self._dataset_changed()
+        known = {entry.key: entry for entry in self.listing.entries}
+        entries = []
+        for fresh in self._entries():
+            entry = known.get(fresh.key)
+            if entry is not None:
+                self._renew(entry, fresh, news)
+            else:
+                fresh.marked = fresh.key in self._marked
+            entries.append(entry or fresh)
+        self.listing.entries = entries
+        self._say_problems()
+        await self.read_verdicts()
+
+    def _dataset_changed(self) -> None:
+        """What was made from the former reading of the dataset is made anew when it is next asked for."""
+        raise NotImplementedError
+
+    def _renew(self, entry: Entry, fresh: Entry, news: News) -> None:
+        """Give a row its new references; what was said of the former content of a changed file goes."""
+        dataset = self.wiring.dataset
+        if news.dataset is not None:
+            if entry.extra != fresh.extra or (
+                fresh.instance is not None and news.changed & set(dataset.files_of(fresh.instance))
+            ):
+                entry.forget()
+                entry.verdicts.clear()
+            entry.instance = fresh.instance
+        for name, run in news.runs.items():
+            former, now = entry.predictions.get(name), fresh.predictions.get(name)
+            if former is None and now is None:
+                continue
+            if former is None or now is None or run.file_of(now) in news.changed:
+                entry.verdicts.pop(name, None)
+                if entry.extra:
+                    entry.forget()
+        entry.predictions = fresh.predictions
+        entry.kept &= set(entry.verdicts)
+
+    def is_busy(self, entry: Entry, run: str | None = None) -> bool:
+        """Whether a file that holds the row's records (of one run, or of any) has changed since it was read."""
+        if self._following is None:
+            return False
+        files: list[Path] = []
+        if entry.instance is not None:
+            files += self.wiring.dataset.files_of(entry.instance)
+        for name, prediction in entry.predictions.items():
+            file = self._runs[name].file_of(prediction) if run in (None, name) else None
+            files += [file] if file is not None else []
+        return self._following.is_busy(files)
+
+    # --- marks -------------------------------------------------------------------------------------------------------
+
+    def _read_marks(self) -> None:
+        if self._marks is not None:
+            self._marked = self._marks.read()
+            for entry in self.listing.entries:
+                entry.marked = entry.key in self._marked
+
+    def keep_marks(self) -> None:
+        """Keep the marks of the list. Raises ``DataError`` where that is not possible; they hold until the end."""
+        if self._marks is not None:
+            listed = {entry.key for entry in self.listing.entries}
+            others = self._marked - listed
+            self._marks.write(self.listing.entries, others)
+            self._marked = others | {entry.key for entry in self.listing.entries if entry.marked}

@@ -1,0 +1,56 @@
+"""The marks of a person on instances, and filters by name: small files that outlive the program."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from toolenv.errors import DataError
+from toolenv.files import written_whole
+from vakra_tui.state.entry import Entry, EntryKey
+
+
+class Marks:
+    """Which instances of a dataset are marked; ``dataset`` names it (its folder, or the sample).
+
+    A file that cannot be read counts as empty; one that cannot be written raises ``DataError``.
+    """
+
+    def __init__(self, folder: Path, dataset: str) -> None:
+        digest = hashlib.sha256(dataset.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+        self._path = folder / "marks" / f"{digest}.json"
+        self._dataset = dataset
+
+    def read(self) -> frozenset[EntryKey]:
+        """The marked instances."""
+        kept = read_json(self._path)
+        listed = kept.get("marked") if isinstance(kept, dict) else None
+        found = (each for each in listed if isinstance(each, list) and len(each) == 3) if listed else ()
+        return frozenset((int(c), str(d), str(u)) for c, d, u in found if isinstance(c, int))
+
+    def write(self, entries: Iterable[Entry], others: frozenset[EntryKey] = frozenset()) -> None:
+        """Keep the marks of these entries; ``others`` are marks on instances that the list does not hold."""
+        marked = sorted(others | {entry.key for entry in entries if entry.marked})
+        write_json(self._path, {"dataset": self._dataset, "marked": [list(key) for key in marked]})
+
+
+def read_json(path: Path) -> Any:
+    """The value of a small file, None where it is not there or cannot be read."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def write_json(path: Path, value: Mapping[str, Any]) -> None:
+    """Write a small file whole or not at all. Raises ``DataError``."""
+    text = json.dumps(value, ensure_ascii=True, indent=1) + "\n"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with written_whole(path) as stream:
+            stream.write(text.encode("ascii"))
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror or error}.") from error

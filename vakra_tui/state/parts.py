@@ -1,0 +1,71 @@
+"""What the screen needs of the command's wiring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from eval.environments import EnvironmentChain
+    from eval.judge import Judge
+    from eval.model import Verdict
+    from eval.profile import Item, Profile
+    from sessions.store import Store
+    from sessions.submissions import Run
+    from toolenv.dataset import Dataset, InstanceRef
+
+
+class Wiring(Protocol):
+    """What the screen needs of the command's wiring; each part is made when it is first asked for.
+
+    ``on_store_wait`` is told, in the thread that waits, how many seconds another process has held the store.
+    """
+
+    on_store_wait: Callable[[float], None] | None
+
+    @property
+    def sample(self) -> bool: ...
+
+    @property
+    def selected(self) -> bool: ...
+
+    @property
+    def instance(self) -> str | None: ...
+
+    @property
+    def dataset(self) -> Dataset: ...
+
+    @property
+    def data_path(self) -> Path: ...
+
+    @property
+    def runs(self) -> Sequence[Run]: ...
+
+    @property
+    def run_names(self) -> Sequence[str]: ...
+
+    @property
+    def environments(self) -> EnvironmentChain: ...
+
+    @property
+    def judge(self) -> Judge: ...
+
+    @property
+    def store(self) -> Store: ...
+
+    @property
+    def profile(self) -> Profile: ...
+
+    @property
+    def profile_name(self) -> str: ...
+
+    def kept_verdicts(self, index: int) -> Iterable[tuple[Item, Verdict]]: ...
+
+    def refs(self) -> Sequence[InstanceRef]: ...
+
+    def selects(self, capability: int | None, domain: str, uuid: str) -> bool: ...
+
+    def use(self, runs: Mapping[str, Run], dataset: Dataset | None = None) -> None: ...
+
+    async def close(self) -> None: ...
