@@ -12,18 +12,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from rich.text import Text
 from textual import work
 from textual.app import App, SystemCommand
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
+from textual.dom import DOMNode
 from textual.screen import Screen
+from textual.widget import AwaitMount
 from textual.widgets import Footer
 from textual.worker import WorkerFailed
 
 from toolenv.errors import VakraError
 from vakra_tui.screens.instances import InstancesScreen
+from vakra_tui.state.commands import commands_of, key_words
 from vakra_tui.state.engine import Engine
 from vakra_tui.state.lines import LineSource, Span
 from vakra_tui.state.listing import Entry
 from vakra_tui.state.world import Wiring, World
 from vakra_tui.text import sanitize
+from vakra_tui.widgets.bound import bindings
 
 if TYPE_CHECKING:
     from vakra_tui.screens.debugger import DebuggerScreen
@@ -32,6 +36,9 @@ CLOSING_S = 3.0
 """How long leaving may take before what still works is left behind."""
 
 WAIT_TOLD_EVERY_S = 4.0
+
+FIRST_READ = 60
+"""Rows whose queries are read before the list is first shown: at least a screenful."""
 
 READ_AT_ONCE = 100
 """Records whose queries are read for the list between two looks at the screen."""
@@ -43,11 +50,7 @@ class VakraApp(App[int]):
     TITLE = "vakra-tui"
     CSS_PATH = Path(__file__).parent / "app.tcss"
     ENABLE_COMMAND_PALETTE = True
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("question_mark,f1", "help", "help", show=False),
-        Binding("q", "quit", "quit", show=False),
-        Binding("ctrl+q", "quit", "quit", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = bindings("app")
 
     def __init__(self, wiring: Wiring) -> None:
         super().__init__()
@@ -120,6 +123,7 @@ class VakraApp(App[int]):
         """Open dataset and runs, show the list, open what the command named, then read the queries for the list."""
         try:
             listing = await self.engine.call(self.world.open)
+            await self.engine.call(self.world.read_entries, listing.entries[:FIRST_READ])
             first = await self.engine.call(self.world.first)
         except VakraError as error:
             self.exit(return_code=2, message=Text(f"vakra-tui: {sanitize(str(error))}"))
@@ -127,12 +131,13 @@ class VakraApp(App[int]):
         self.instances.take(listing)
         self.opened = True
         if first is not None:
-            self.open_entry(first, hint=self.world.wants_hint)
-        await self.engine.run(self.world.read_flags())
+            # Its session is at work before the store is opened, which takes longer than showing the question.
+            await self.open_entry(first, hint=self.world.wants_hint)
         try:
+            await self.engine.run(self.world.read_flags())
             await self.engine.run(self.world.read_verdicts())
         except VakraError as error:
-            self.report(str(error), title="Kept verdicts cannot be read")
+            self.report(str(error), title="What was kept cannot be read")
         if self.world.keeping.damaged is not None:
             self._ask_about_store(str(self.world.keeping.damaged))
         for start in range(0, len(listing.entries), READ_AT_ONCE):
@@ -165,12 +170,12 @@ class VakraApp(App[int]):
         if self.screen is self.instances:
             self.instances.draw()
 
-    def open_entry(self, entry: Entry, *, run: str | None = None, hint: bool = False) -> None:
-        """Open the debugger on a row of the list."""
+    def open_entry(self, entry: Entry, *, run: str | None = None, hint: bool = False) -> AwaitMount:
+        """Open the debugger on a row of the list; may be awaited until it is there."""
         from vakra_tui.screens.debugger import DebuggerScreen
 
         session = self.world.session(entry, run)
-        self.push_screen(DebuggerScreen(session, hint=hint))
+        return self.push_screen(DebuggerScreen(session, hint=hint))
 
     def open_other_run(self, run: str) -> None:
         """Open the instance of the present debugger on another run's prediction."""
@@ -240,11 +245,16 @@ class VakraApp(App[int]):
         """The first-start hint was read; it is not shown again."""
         self.engine.post(self.engine.loop, self.world.hint_seen)
 
+    def contexts(self, screen: Screen[Any]) -> tuple[str, ...]:
+        """The contexts whose commands work on a screen: its own, the focused widget's, and those of every screen."""
+        near = [getattr(node, "CONTEXT", "") for node in (screen, screen.focused)]
+        return tuple(dict.fromkeys(each for each in (*near, "app") if each))
+
     def action_help(self) -> None:
         from vakra_tui.screens.help import HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
-            self.push_screen(HelpScreen("Instances" if self.screen is self.instances else ""))
+            self.push_screen(HelpScreen(self.contexts(self.screen), getattr(self.screen, "focused_pane", "")))
 
     def action_problems(self) -> None:
         """All problems of dataset and runs, one a line."""
@@ -270,19 +280,16 @@ class VakraApp(App[int]):
             await self.world.close()
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        yield SystemCommand("Quit", "leave vakra-tui (q)", self.action_quit)
-        yield SystemCommand("Keys and signs", "what every key does (?)", self.action_help)
-        yield SystemCommand("Problems in the data", "files and records that could not be used", self.action_problems)
-        yield SystemCommand("Light or dark", "change the colours", self.action_toggle_dark)
-        for binding in screen.active_bindings.values():
-            action = binding.binding.action
-            words = binding.binding.description
-            if binding.node is screen and words and not action.startswith("app."):
-                yield SystemCommand(words.capitalize(), f"key {binding.binding.key}", self._runner(screen, action))
+        for command in commands_of(*self.contexts(screen)):
+            if command.palette:
+                keys = key_words(command.key_list)
+                told = f"{command.title}  ({keys})" if keys else command.title
+                node = self if command.context == "app" else screen
+                yield SystemCommand(command.name.capitalize(), told, self._runner(node, command.action))
 
-    def _runner(self, screen: Screen[Any], action: str) -> Callable[[], Any]:
+    def _runner(self, node: DOMNode, action: str) -> Callable[[], Any]:
         async def run() -> None:
-            await screen.run_action(action)
+            await self.run_action(action, default_namespace=node)
 
         return run
 

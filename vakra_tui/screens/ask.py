@@ -6,19 +6,21 @@ from typing import ClassVar, Literal
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from vakra_tui.render import content
+from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.clean_input import CleanInput
 
 
 class AskScreen(ModalScreen[str | None]):
     """Asks for a text or a number; gives None when it was left with escape."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "cancel")]
+    CONTEXT: ClassVar[str] = "ask"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
     CSS_PATH = "dialog.tcss"
 
     def __init__(

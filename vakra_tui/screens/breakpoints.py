@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import msgspec
 from textual import on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
@@ -18,6 +18,7 @@ from sessions.filters import StepView
 from vakra_tui.render import content
 from vakra_tui.state.breakpoints import ASKS, KINDS, completer, line_of, problem_of
 from vakra_tui.state.lines import Lines, line
+from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.pick_list import PickList
 
 if TYPE_CHECKING:
@@ -28,11 +29,8 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...]]):
     """Gives all breakpoints as they are when it is left; ``names`` are tools, ``views`` steps, for completion."""
 
     CSS_PATH = "dialog.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("a", "add", "add"),
-        Binding("d,delete", "remove", "remove"),
-        Binding("escape,q,p", "leave", "close"),
-    ]
+    CONTEXT: ClassVar[str] = "breakpoints"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
 
     app: VakraApp
 

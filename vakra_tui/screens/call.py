@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, VerticalScroll
 from textual.screen import Screen
 from textual.suggester import SuggestFromList
@@ -22,6 +22,7 @@ from vakra_tui.state.lines import Headed, Line, Lines, line
 from vakra_tui.state.panes.tools import field_line
 from vakra_tui.text import one_line
 from vakra_tui.widgets.banner import Banner
+from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.clean_input import CleanInput
 from vakra_tui.widgets.line_view import LineView
 
@@ -38,10 +39,8 @@ WRAPPED_BELOW = 20_000
 class FieldInput(CleanInput):
     """The input of one argument; up and down go through its choices, or where it has none to another field."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("down", "choice(1)", "next choice", show=False),
-        Binding("up", "choice(-1)", "previous choice", show=False),
-    ]
+    CONTEXT: ClassVar[str] = "field"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
 
     def __init__(self, field: Field, value: str) -> None:
         suggester = SuggestFromList(list(field.choices), case_sensitive=False) if field.choices else None
@@ -71,12 +70,8 @@ class CallScreen(Screen[ToolCall | None]):
     """
 
     CSS_PATH = "call.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "back"),
-        Binding("f2", "scratch", "try without trace"),
-        Binding("f3", "run", "run as step"),
-        Binding("q", "leave", "back", show=False),
-    ]
+    CONTEXT: ClassVar[str] = "call"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
 
     app: VakraApp
 

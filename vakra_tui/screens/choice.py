@@ -7,20 +7,22 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from vakra_tui.render import content
 from vakra_tui.state.lines import Lines, line
+from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.pick_list import PickList
 
 
 class ChoiceScreen(ModalScreen[str | None]):
     """Gives the name of what was chosen; ``choices`` are (name, words)."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q", "leave", "cancel")]
+    CONTEXT: ClassVar[str] = "choice"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
     CSS_PATH = "dialog.tcss"
 
     def __init__(self, question: str, choices: Sequence[tuple[str, str]], *, chosen: str = "") -> None:

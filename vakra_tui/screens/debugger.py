@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on, work
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 
 from vakra_tui.render import content
@@ -18,6 +18,7 @@ from vakra_tui.state.lines import Lines
 from vakra_tui.state.panes import head, step, steps, truth, waterfall
 from vakra_tui.state.scene import Scene, StepRow
 from vakra_tui.widgets.banner import Banner
+from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.line_view import LineView
 from vakra_tui.widgets.pick_list import PickList
 from vakra_tui.widgets.step_view import StepView
@@ -40,39 +41,8 @@ class DebuggerScreen(PlayingVerbs, PausingVerbs, JudgingVerbs):
     CSS_PATH = "debugger.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-middle"), (140, "-wide")]  # noqa: RUF012
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("s", "step", "step"),
-        Binding("b", "back", "back"),
-        Binding("c", "run", "continue"),
-        Binding("g", "go_to", "go to"),
-        Binding("v", "evaluate", "evaluate"),
-        Binding("n", "new_call", "call a tool"),
-        Binding("r", "repair", "repair search", show=False),
-        Binding("J", "judge", "rule a gate", show=False),
-        Binding("a", "answer", "answer", show=False),
-        Binding("x", "decline", "decline", show=False),
-        Binding("p", "breakpoints", "breakpoints", show=False),
-        Binding("0", "restart", "from the start", show=False),
-        Binding("o", "hint", "hint", show=False),
-        Binding("O", "reference", "show or hide the reference", show=False),
-        Binding("w", "wheel", "wheel", show=False),
-        Binding("e", "edit", "edit call", show=False),
-        Binding("d", "tables", "data", show=False),
-        Binding("f", "flag", "flag", show=False),
-        Binding("R", "other_run", "other run", show=False),
-        Binding("B", "branches", "branches", show=False),
-        Binding("E", "export", "export", show=False),
-        Binding("h", "context", "context", show=False),
-        Binding("t", "next_tab", "tab", show=False),
-        Binding("T", "previous_tab", "tab back", show=False),
-        Binding("1", "pane('steps')", "steps", show=False),
-        Binding("2", "pane('step')", "step", show=False),
-        Binding("3", "pane('ground truth')", "ground truth", show=False),
-        Binding("4", "waterfall", "waterfall", show=False),
-        Binding("escape", "leave", "list"),
-        Binding("question_mark,f1", "app.help", "help"),
-        Binding("q", "app.quit", "quit", show=False),
-    ]
+    CONTEXT: ClassVar[str] = "debugger"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
 
     def __init__(self, session: DebugSession, *, hint: bool = False) -> None:
         super().__init__(session)
@@ -82,6 +52,12 @@ class DebuggerScreen(PlayingVerbs, PausingVerbs, JudgingVerbs):
         self._shown: tuple[object, ...] = ()
         self._whole_waterfall = False
         self._jumped = False
+
+    @property
+    def focused_pane(self) -> str:
+        """Name of the pane that has the keyboard, empty where none has."""
+        parent = self.focused.parent if self.focused is not None else None
+        return next((pane for pane, id_ in _PANE_IDS.items() if parent is not None and parent.id == id_), "")
 
     def compose(self) -> ComposeResult:
         yield Banner(id="header", tallest=1, cut=True)
@@ -149,7 +125,7 @@ class DebuggerScreen(PlayingVerbs, PausingVerbs, JudgingVerbs):
         listed = self.query_one("#steps", PickList)
         listed.show(steps.StepsSource(scene), keep=True)
         listed.place(self.cursor)
-        self.query_one("#truth", LineView).show(Lines(truth.truth_lines(scene)), keep=True)
+        self.query_one("#truth", LineView).show(truth.source(scene), keep=True)
         words = truth.hops_words(scene)
         self.query_one("#truth-pane").border_title = content(f"ground truth  {words}" if words else "ground truth")
         done = scene.executed
@@ -166,7 +142,7 @@ class DebuggerScreen(PlayingVerbs, PausingVerbs, JudgingVerbs):
             return
         banner = self.query_one("#waterfall", Banner)
         small = self.size.height < SMALL
-        banner.tallest = 12 if self._whole_waterfall else 2 if self.size.height < LOW else 4 if small else 8
+        banner.tallest = 12 if self._whole_waterfall else 2 if self.size.height < LOW else 6 if small else 8
         banner.show_lines(waterfall.strip_lines(self.scene, brief=small and not self._whole_waterfall))
 
     def _draw_step(self, *, force: bool = False) -> None:

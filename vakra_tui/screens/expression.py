@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
@@ -17,6 +17,7 @@ from vakra_tui.render import content
 from vakra_tui.state.lines import Lines, line
 from vakra_tui.text import one_line
 from vakra_tui.widgets.banner import Banner
+from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.clean_input import CleanInput
 from vakra_tui.widgets.pick_list import PickList
 
@@ -33,12 +34,8 @@ class ExpressionScreen(ModalScreen[str | None]):
     """Gives the line; ``complete`` offers how to go on, ``problem`` says why a line cannot be taken."""
 
     CSS_PATH = "dialog.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "cancel"),
-        Binding("tab", "complete", "complete", priority=True),
-        Binding("up", "choose(-1)", "up", priority=True),
-        Binding("down", "choose(1)", "down", priority=True),
-    ]
+    CONTEXT: ClassVar[str] = "expression"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
 
     def __init__(
         self,

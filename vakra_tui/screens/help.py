@@ -2,29 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from vakra_tui.render import content
 from vakra_tui.state.keys import help_lines
 from vakra_tui.state.lines import Lines
+from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.line_view import LineView
 
 
 class HelpScreen(ModalScreen[None]):
     """Left with escape, q, ? or F1."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,question_mark,f1,enter", "leave", "close")]
+    CONTEXT: ClassVar[str] = "help"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
     CSS_PATH = "dialog.tcss"
 
-    def __init__(self, first: str = "") -> None:
-        """``first`` is how the titles of the keys begin that work where help was asked for."""
+    def __init__(
+        self, contexts: Sequence[str], pane: str = "", keymap: Mapping[str, Sequence[str]] | None = None
+    ) -> None:
+        """For the place where help was asked for: its contexts, its focused pane, the keys that a person chose."""
         super().__init__()
-        self._lines = help_lines(first)
+        self._lines = help_lines(contexts, pane=pane, keymap=keymap)
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog", id="help-box"):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.screen import Screen
 from textual.suggester import Suggester
 
@@ -15,6 +15,7 @@ from vakra_tui.state.lines import Line, line
 from vakra_tui.state.listing import Entry, Listing
 from vakra_tui.text import one_line
 from vakra_tui.widgets.banner import Banner
+from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.clean_input import CleanInput
 from vakra_tui.widgets.pick_list import PickList
 
@@ -52,17 +53,8 @@ class InstancesScreen(Screen[None]):
     """A virtual list with a search line."""
 
     CSS_PATH = "instances.tcss"
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("enter", "open", "open", show=True),
-        Binding("slash", "find", "find"),
-        Binding("v", "evaluate", "evaluate"),
-        Binding("V", "evaluate_all", "evaluate all"),
-        Binding("D", "differing", "only differing", show=False),
-        Binding("tab", "complete", "complete", show=False, priority=True),
-        Binding("escape", "clear", "clear", show=False),
-        Binding("question_mark,f1", "app.help", "help"),
-        Binding("q", "app.quit", "quit"),
-    ]
+    CONTEXT: ClassVar[str] = "instances"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
 
     app: VakraApp
 

@@ -5,20 +5,22 @@ from __future__ import annotations
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from vakra_tui.render import content
 from vakra_tui.state.lines import Lines, line
+from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.line_view import LineView
 
 
 class MessageScreen(ModalScreen[None]):
     """Shows a text until any of enter, escape or space is pressed."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,escape,q", "leave", "close")]
+    CONTEXT: ClassVar[str] = "message"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
     CSS_PATH = "dialog.tcss"
 
     def __init__(self, title: str, text: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
@@ -16,6 +16,7 @@ from vakra_tui.state.database import Database, RowsSource, Table, schema_lines
 from vakra_tui.state.lines import BLANK, Lines, line
 from vakra_tui.text import one_line
 from vakra_tui.widgets.banner import Banner
+from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.line_view import LineView
 from vakra_tui.widgets.pick_list import PickList
 
@@ -28,10 +29,8 @@ class TablesScreen(Screen[None]):
 
     CSS_PATH = "tables.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "leave", "back"),
-        Binding("tab", "app.focus_next", "next pane", show=True),
-    ]
+    CONTEXT: ClassVar[str] = "tables"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
 
     app: VakraApp
 

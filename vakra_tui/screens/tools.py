@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
 from textual.suggester import Suggester
@@ -19,6 +19,7 @@ from vakra_tui.state.panes.tools import ToolsSource, tool_lines
 from vakra_tui.state.scene import PolicyView
 from vakra_tui.text import count_words
 from vakra_tui.widgets.banner import Banner
+from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.clean_input import CleanInput
 from vakra_tui.widgets.line_view import LineView
 from vakra_tui.widgets.pick_list import PickList
@@ -40,17 +41,8 @@ class ToolsScreen(Screen[ToolSpec | ToolCall | None]):
 
     CSS_PATH = "tools.tcss"
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-wide")]  # noqa: RUF012
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "back"),
-        Binding("down", "move(1)", "choose", show=False),
-        Binding("up", "move(-1)", "choose", show=False),
-        Binding("pagedown", "move_page(1)", "choose", show=False),
-        Binding("pageup", "move_page(-1)", "choose", show=False),
-        Binding("tab", "complete", "complete", show=True, priority=True),
-        Binding("enter", "open", "form", show=True),
-        Binding("slash", "find", "find"),
-        Binding("q", "leave", "back", show=False),
-    ]
+    CONTEXT: ClassVar[str] = "tools"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
 
     def __init__(self, tools: Sequence[ToolSpec], policy: PolicyView) -> None:
         super().__init__()

@@ -1,65 +1,11 @@
-"""What each key does, in one table: the help screen and the documents are made from it."""
+"""The help: what the keys do where a person is, and what the signs on the screen mean."""
 
 from __future__ import annotations
 
-from vakra_tui.state.lines import BLANK, HANG, Line, line
+from collections.abc import Mapping, Sequence
 
-KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
-    (
-        "Debugger: time",
-        (
-            ("s", "one step forth: through the past first, then the next call is run"),
-            ("b", "one step back: the cursor moves, history does not change"),
-            ("c", "continue to the next breakpoint, else to the end"),
-            ("p", "breakpoints: set, switch off and on, remove"),
-            ("0", "again from before the first step, on a branch; s and c go on"),
-            ("g", "go to a step by its number"),
-            ("v", "evaluate this branch: policy, tool sequence, final response"),
-            ("r", "repair search: the one replacement that would have saved this trajectory"),
-            ("J", "rule a gate of the verdict yourself: pass or fail, and why; it overrides and is marked human"),
-        ),
-    ),
-    (
-        "Debugger: doing",
-        (
-            ("w", "hand the wheel to the recording, the ground truth or yourself"),
-            ("n", "call a tool: search, form, raw line, or scratch without a trace"),
-            ("e", "edit the call under the cursor and run it on a new branch"),
-            ("a", "give the final answer"),
-            ("x", "decline: answer that it cannot be answered"),
-            ("o", "oracle hint: one more hop of the reference path"),
-            ("O", "show or hide the whole reference path"),
-            ("f", "flag the ground truth as suspect, with a note"),
-            ("d", "browse the domain's tables"),
-            ("R", "another run's prediction of this instance"),
-            ("B", "look at another branch of this session"),
-            ("E", "export this branch as a prediction or as a reference record"),
-        ),
-    ),
-    (
-        "Debugger: looking",
-        (
-            ("tab", "next pane (shift+tab: the one before)"),
-            ("1 2 3", "steps, step, ground truth"),
-            ("4", "all reasons of the waterfall, or a few"),
-            ("t T", "next or previous tab of the step: call, response, table, raw, messages, provenance"),
-            ("h", "earlier turns of the dialogue"),
-            ("enter", "on a JSON node: fold or unfold"),
-            ("esc", "back to the list of instances"),
-        ),
-    ),
-    (
-        "Instances",
-        (
-            ("enter", "open the debugger"),
-            ("/", "find: every word must occur in query, domain, uuid or verdict"),
-            ("/ ~", "or filter: ~cap 4 ~policy applies ~fail tool_sequence !~err (tab completes)"),
-            ("D", "only those on which the runs differ, or all again"),
-            ("v V", "evaluate this instance, or all that are shown"),
-        ),
-    ),
-    ("Everywhere", (("? F1", "this help"), ("^p", "command palette"), ("q", "quit"))),
-)
+from vakra_tui.state.commands import CONTEXTS, Command, commands_of, key_words
+from vakra_tui.state.lines import BLANK, HANG, Line, line
 
 SIGNS: tuple[tuple[str, str], ...] = (
     ("R H G A \u00b7", "who decided a step: recording, human, ground truth, agent, opening"),
@@ -75,14 +21,54 @@ SIGNS: tuple[tuple[str, str], ...] = (
     ("\u2691", "the instance carries a policy"),
 )
 
+MAIN = ("debugger", "instances")
+"""Contexts that every help shows, after those of the place where it was asked for."""
 
-def help_lines(first: str = "") -> list[Line]:
-    """The help screen, the groups of keys whose titles begin with ``first`` on top."""
+KEYS_WIDTH = 10
+"""Cells for the keys of a command; longer ones push its sentence."""
+
+
+def keys_of(command: Command, keymap: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """The keys that a command has now; ``keymap``: id -> keys that a person chose instead of the default ones."""
+    return tuple(keymap.get(command.id, command.key_list))
+
+
+def sections(
+    contexts: Sequence[str], pane: str, keymap: Mapping[str, Sequence[str]]
+) -> list[tuple[str, list[tuple[str, str]]]]:
+    """(heading, rows of (keys, sentence)): the focused pane's first, then each context by its groups; no command twice.
+
+    A command without a key is told as ``palette``.
+    """
+    found: dict[str, list[tuple[str, str]]] = {}
+    told: set[str] = set()
+
+    def tell(heading: str, command: Command) -> None:
+        if command.id not in told:
+            told.add(command.id)
+            keys = key_words(keys_of(command, keymap)) or "palette"
+            found.setdefault(heading, []).append((keys, command.title))
+
+    for context in contexts:
+        for command in commands_of(context):
+            if pane and pane in command.panes:
+                tell(f"Here: {pane}", command)
+    for context in (*contexts, *(main for main in MAIN if main not in contexts)):
+        for command in commands_of(context):
+            heading = CONTEXTS[context]
+            tell(f"{heading}: {command.group}" if command.group else heading, command)
+    return list(found.items())
+
+
+def help_lines(
+    contexts: Sequence[str], *, pane: str = "", keymap: Mapping[str, Sequence[str]] | None = None
+) -> list[Line]:
+    """The help screen for the place where a person is: ``contexts`` by nearness, ``pane`` the focused one."""
     lines: list[Line] = []
-    for title, keys in sorted(KEYS, key=lambda group: not group[0].startswith(first)):
-        lines.append(line((title, "title")))
-        lines += [line((f"  {key:<8}", "accent"), HANG, words) for key, words in keys]
+    for heading, rows in sections(contexts, pane, keymap or {}):
+        lines.append(line((heading, "title")))
+        lines += [line((f"  {keys:<{KEYS_WIDTH}}", "accent"), HANG, title) for keys, title in rows]
         lines.append(BLANK)
     lines.append(line(("Signs", "title")))
-    lines += [line((f"  {sign:<10}", "accent"), HANG, words) for sign, words in SIGNS]
+    lines += [line((f"  {sign:<{KEYS_WIDTH}}", "accent"), HANG, words) for sign, words in SIGNS]
     return lines

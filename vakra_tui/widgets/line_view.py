@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.style import Style
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from vakra_tui.render import palette, strip
 from vakra_tui.state.lines import Line, Lines, LineSource
+from vakra_tui.widgets.bound import bindings
 
 
 class LineView(ScrollView, can_focus=True):
@@ -21,14 +22,8 @@ class LineView(ScrollView, can_focus=True):
     LineView { scrollbar-gutter: stable; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 1; }
     """
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "scroll_up", "Up", show=False),
-        Binding("down,j", "scroll_down", "Down", show=False),
-        Binding("pageup", "page_up", "Page up", show=False),
-        Binding("pagedown,space", "page_down", "Page down", show=False),
-        Binding("home", "scroll_home", "Top", show=False),
-        Binding("end", "scroll_end", "Bottom", show=False),
-    ]
+    CONTEXT: ClassVar[str] = "text"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
 
     def __init__(self, source: LineSource | None = None, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)

@@ -6,25 +6,19 @@ from typing import ClassVar
 
 from rich.style import Style
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.message import Message
 
 from vakra_tui.state.lines import Line, LineSource, Span
+from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.line_view import LineView
 
 
 class PickList(LineView):
     """Lines of which one is chosen. Each line of the source is one row; the source must not wrap."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "move(-1)", "Up", show=False),
-        Binding("down,j", "move(1)", "Down", show=False),
-        Binding("pageup", "move_page(-1)", "Page up", show=False),
-        Binding("pagedown,space", "move_page(1)", "Page down", show=False),
-        Binding("home", "first", "First", show=False),
-        Binding("end", "last", "Last", show=False),
-        Binding("enter", "choose", "Open", show=False),
-    ]
+    CONTEXT: ClassVar[str] = "list"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
 
     class Moved(Message):
         """The cursor stands on another row; sent for keys and clicks, not when a program moves it."""
