@@ -95,10 +95,12 @@ class DueIndex:
     def __init__(self, due: Sequence[Due]) -> None:
         self.due = tuple(due)
         self._order = {id(d): position for position, d in enumerate(self.due)}
-        self._texts: dict[str, list[Due]] = {}
+        self._texts: dict[str, list[tuple[Due, int]]] = {}
+        """Texts by their first word, each with the word's place in it."""
         for text in (d for d in self.due if d.kind == "text"):
             first = _TOKEN.search(text.needle)
-            self._texts.setdefault(first.group() if first else "", []).append(text)
+            word, offset = (first.group(), first.start()) if first else ("", 0)
+            self._texts.setdefault(word, []).append((text, offset))
         self._words = [d for d in self.due if d.kind in ("sign", "yes_no", "null")]
         self._exact: dict[Key, Due] = {d.key: d for d in self.due if d.kind == "number"}
         self._ordered = sorted((d for d in self.due if isinstance(d.key, int | float)), key=_number_of)
@@ -110,11 +112,14 @@ class DueIndex:
             Place(n.start, n.end, d) for n in (numbers(text) if found is None else found) for d in self.written(n)
         ]
         flat = text.replace("\n", " ")
-        # A text can only stand where its first word does, so most of the texts need not be looked for at all.
-        tokens = {"", *_TOKEN.findall(text)} if self._texts else set()
-        for token in tokens & self._texts.keys():
-            for due in self._texts[token]:
-                places.extend(Place(start, end, due) for start, end in text_places(due.needle, flat))
+        # A text can only stand where its first word does, so only there is it looked for.
+        for found_token in _TOKEN.finditer(text) if self._texts else ():
+            for due, offset in self._texts.get(found_token.group(), ()):
+                start = found_token.start() - offset
+                if start >= 0 and stands_at(due.needle, flat, start):
+                    places.append(Place(start, start + len(due.needle), due))
+        for due, _ in self._texts.get("", ()):
+            places.extend(Place(start, end, due) for start, end in text_places(due.needle, flat))
         for due in self._words:
             places.extend(Place(start, end, due) for start, end in _word_places(due, text))
         return sorted(places, key=lambda place: (place.start, -place.end))
@@ -222,14 +227,22 @@ def text_places(needle: str, text: str) -> Iterator[tuple[int, int]]:
     """Where a text stands as a whole token, words joined by hyphen or apostrophe being one (``non-carcinogenic``)."""
     if not needle:
         return
-    short = len(needle) == 1
     start = text.find(needle)
     while start >= 0:
-        end = start + len(needle)
-        free = _free_before(text, start, needle[0]) and _free_after(text, end, needle[-1], short)
-        if free and (needle not in _AMBIGUOUS_LETTERS or _marked(text, start, end)):
-            yield start, end
+        if stands_at(needle, text, start):
+            yield start, start + len(needle)
         start = text.find(needle, start + 1)
+
+
+def stands_at(needle: str, text: str, start: int) -> bool:
+    """Whether a text stands as a whole token at a place."""
+    end = start + len(needle)
+    free = (
+        text.startswith(needle, start)
+        and _free_before(text, start, needle[0])
+        and _free_after(text, end, needle[-1], len(needle) == 1)
+    )
+    return free and (needle not in _AMBIGUOUS_LETTERS or _marked(text, start, end))
 
 
 def _word(character: str) -> bool:
