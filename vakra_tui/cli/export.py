@@ -6,22 +6,21 @@ import asyncio
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from toolenv.errors import DataError, StoreError
 from vakra_tui.cli.parser import Parser, add_environment, add_judge, add_selectors
 from vakra_tui.cli.streams import narrate, stdout
+from vakra_tui.forms import FORMS, rendered
 from vakra_tui.options import Options
 from vakra_tui.wiring import Wiring
 
 if TYPE_CHECKING:
     from sessions.store import Store
-    from vakra_tui.cli.exported import Exported
 
 FLAGS = "flags"
-FORMS = ("submission", "jsonl", "markdown", "openai", "preferences", "atif")
 
 
 def main(argv: Sequence[str]) -> int:
@@ -36,10 +35,9 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument(
         "--to",
-        choices=FORMS,
+        choices=tuple(FORMS),
         required=True,
-        help="submission: records of a run; jsonl: everything, to be imported again; markdown: a bug report; openai: "
-        "chat messages for fine-tuning; preferences: pairs of a repaired and the failed trajectory; atif: ATIF 1.7",
+        help="; ".join(f"{form}: {words}" for form, (_, words) in FORMS.items()),
     )
     parser.add_argument("--out", metavar="FILE", help="write to FILE instead of stdout")
     parser.add_argument("--only", choices=("passed", "failed"), help="of a run only what passed, or failed")
@@ -116,61 +114,6 @@ def _run_named(what: str, options: Options) -> str | None:
     finally:
         store.close()
     return None
-
-
-def rendered(found: Sequence[Exported], form: str, *, single: bool) -> bytes:
-    """The bytes of an export. Raises ``DataError`` where there is nothing of that form."""
-    from sessions.formats.model import finite
-
-    if form == "markdown":
-        from sessions.formats.markdown import report
-
-        texts = [
-            report(each.trajectory, verdict=each.verdict, title=each.name, repair=each.repair_sentence)
-            for each in found
-        ]
-        return _utf8("\n".join(texts))
-    if form == "submission":
-        records = [_record(each) for each in found]
-        return _utf8(json.dumps(finite(records), ensure_ascii=False, indent=1) + "\n")
-    if form == "jsonl":
-        from sessions.formats.lines import lines_of
-
-        written = (line for each in found for line in lines_of(each.trajectory, name=each.name, extra=dict(each.extra)))
-        return _utf8("".join(f"{line}\n" for line in written))
-    values = list(_values(found, form))
-    if form == "preferences" and not values:
-        raise DataError("there is no pair to export: nothing that failed was repaired")
-    if form == "atif" and single:
-        return _utf8(json.dumps(finite(values[0]), ensure_ascii=False, indent=1) + "\n")
-    return _utf8("".join(json.dumps(finite(value), ensure_ascii=False) + "\n" for value in values))
-
-
-def _record(one: Exported) -> dict[str, Any]:
-    """A record of a run; what a submission file had besides goes back into its record."""
-    from sessions.branches import as_prediction
-    from sessions.submissions import submission_record
-
-    record = submission_record(one.prediction or as_prediction(one.trajectory))
-    if one.form != "submission":
-        return record
-    beside = one.extra.get("output")
-    if isinstance(beside, list) and beside and isinstance(beside[-1], dict):
-        (turn,) = record["output"]
-        record["output"] = [{**beside[-1], **turn}]
-    return {**one.extra, **record}
-
-
-def _values(found: Sequence[Exported], form: str) -> Iterator[dict[str, Any]]:
-    from sessions.formats import atif, chat
-
-    for each in found:
-        if form == "openai":
-            yield chat.conversation(each.trajectory, each.tools)
-        elif form == "atif":
-            yield atif.document(each.trajectory, session_id=each.key, tools=each.tools, passed=each.passed)
-        elif each.chosen is not None:
-            yield chat.preference(each.chosen, each.trajectory, each.repair_sentence, each.shared)
 
 
 def _flags(store: Store) -> Iterator[bytes]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from sessions.trajectory import ExecutedTrajectory, Trajectory
+from sessions.trajectory import ExecutedTrajectory
 from toolenv.errors import DataError
-from toolenv.model import Json, Prediction, ToolSpec, Value
+from toolenv.model import Json
 from vakra_tui.cli.import_command import EXTRA
+from vakra_tui.forms import Exported, shared_steps
 
 if TYPE_CHECKING:
     from eval.profile import Item, Side
@@ -24,26 +24,6 @@ AS_WRITTEN = ("submission", "jsonl")
 
 REPAIR = "repair"
 """How the names of branches begin that repair search made."""
-
-
-class Exported(Value, frozen=True):
-    """One trajectory to export.
-
-    ``form`` says in which form it was imported. ``chosen`` is its repair, which begins with the same ``shared`` steps.
-    """
-
-    key: str
-    name: str
-    trajectory: Trajectory
-    form: str = ""
-    verdict: Json = None
-    passed: bool | None = None
-    extra: Mapping[str, Json] = {}
-    tools: tuple[ToolSpec, ...] = ()
-    prediction: Prediction | None = None
-    chosen: Trajectory | None = None
-    shared: int = 0
-    repair_sentence: str = ""
 
 
 def of_session(store: Store, key: str) -> list[Exported]:
@@ -70,18 +50,9 @@ def of_session(store: Store, key: str) -> list[Exported]:
             passed=verdicts[-1].passed if verdicts else None,
             extra=extra,
             chosen=None if chosen is None else tree.trajectory(chosen),
-            shared=0 if chosen is None else _shared(tree.trajectory(number), tree.trajectory(chosen)),
+            shared=0 if chosen is None else shared_steps(tree.trajectory(number), tree.trajectory(chosen)),
         )
     ]
-
-
-def _shared(one: Trajectory, other: Trajectory) -> int:
-    count = 0
-    for left, right in zip(one.steps, other.steps, strict=False):
-        if left != right:
-            break
-        count += 1
-    return count
 
 
 async def of_run(wiring: Wiring, form: str, only: str | None) -> tuple[list[Exported], list[str]]:
