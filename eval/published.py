@@ -23,3 +23,6 @@ PUBLISHED = (
     Published(model="Gemini 3 Flash", shares=(0.351, 0.603, 0.384, 0.184)),
     Published(model="Granite 4.0 h-small", shares=(0.233, 0.500, 0.258, 0.151)),
 )
+
+TEST_SPLIT = (2077, 1597, 869, 644)
+"""Instances of the test split by capability: what the published shares are shares of."""

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from batch_lines import extra, line, missing, unscored
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eval.figures import Behind, behind, figures, line_of, passed_of, read_report
@@ -54,6 +54,7 @@ def lines(made: list[Any]) -> list[Scored]:
     return [*scored, missing(), unscored(), extra()]
 
 
+@settings(deadline=None)
 @given(st.lists(LINES, max_size=12))
 def test_behind_every_figure_stand_as_many_lines_as_it_counts(made: list[Any]) -> None:
     scored = lines(made)

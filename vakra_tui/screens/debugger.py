@@ -10,6 +10,7 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 
 from vakra_tui.render import content
+from vakra_tui.screens.comparing import ComparingVerbs
 from vakra_tui.screens.judging import JudgingVerbs
 from vakra_tui.screens.pausing import PausingVerbs
 from vakra_tui.screens.playing import PlayingVerbs
@@ -35,7 +36,7 @@ LOW = 20
 _PANE_IDS = {"steps": "steps-pane", "step": "step-pane", "ground truth": "truth-pane"}
 
 
-class DebuggerScreen(PlayingVerbs, PausingVerbs, JudgingVerbs):
+class DebuggerScreen(PlayingVerbs, PausingVerbs, JudgingVerbs, ComparingVerbs):
     """Shows the scenes that a session hands over, and turns keys into what the session does."""
 
     CSS_PATH = "debugger.tcss"
@@ -44,8 +45,10 @@ class DebuggerScreen(PlayingVerbs, PausingVerbs, JudgingVerbs):
     CONTEXT: ClassVar[str] = "debugger"
     BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
 
-    def __init__(self, session: DebugSession, *, hint: bool = False) -> None:
+    def __init__(self, session: DebugSession, *, hint: bool = False, at: int | None = None) -> None:
+        """``at`` is the row of the recording to begin at; None: where the recording broke."""
         super().__init__(session)
+        self._begin_at = at
         self._tab: step.Tab = "call"
         self._context_shown = False
         self._hint = hint
@@ -93,6 +96,9 @@ class DebuggerScreen(PlayingVerbs, PausingVerbs, JudgingVerbs):
     @work(group="session")
     async def open_session(self) -> None:
         await self._do(self.session.open)
+        if self._begin_at is not None and self.scene is not None and self.scene.on_branch:
+            # A person's own branch came back; the row that was asked for is one of the recording.
+            await self._do(self.session.look_at, 0)
 
     # --- showing a scene ---------------------------------------------------------------------------------------------
 
@@ -101,7 +107,11 @@ class DebuggerScreen(PlayingVerbs, PausingVerbs, JudgingVerbs):
         if not self.is_attached:
             return
         self.scene = scene
-        if scene.verdict is not None and not self._jumped:
+        if self._begin_at is not None:
+            if scene.executed > self._begin_at and not scene.on_branch:
+                self.cursor, self._begin_at = self._begin_at, None
+                self._jumped, self._follow = True, False
+        elif scene.verdict is not None and not self._jumped:
             self._jumped = True
             if scene.first_trouble is not None:
                 self.cursor = scene.first_trouble

@@ -16,6 +16,7 @@ footer; at most eight may in one context, those of ``app`` included. A key may o
 
 from __future__ import annotations
 
+from vakra_tui.state.commands.comparing import COMPARING
 from vakra_tui.state.commands.debugger import DEBUGGER
 from vakra_tui.state.commands.dialogs import DIALOGS
 from vakra_tui.state.commands.everywhere import EVERYWHERE
@@ -24,7 +25,7 @@ from vakra_tui.state.commands.model import Command, key_words
 
 __all__ = ["COMMANDS", "CONTEXTS", "FOOTER_AT_MOST", "Command", "commands_of", "key_words"]
 
-TABLES: tuple[tuple[Command, ...], ...] = (DEBUGGER, INSTANCES, EVERYWHERE, DIALOGS)
+TABLES: tuple[tuple[Command, ...], ...] = (DEBUGGER, INSTANCES, COMPARING, EVERYWHERE, DIALOGS)
 
 COMMANDS: tuple[Command, ...] = tuple(command for table in TABLES for command in table)
 
@@ -34,6 +35,11 @@ FOOTER_AT_MOST = 8
 CONTEXTS: dict[str, str] = {
     "debugger": "Debugger",
     "instances": "Instances",
+    "compare": "Comparing two trajectories",
+    "scores": "Scores",
+    "row": "A row of the instances",
+    "sort": "Choosing a column to sort by",
+    "filters": "Kept filters",
     "app": "Everywhere",
     "list": "In a list",
     "text": "In a text",

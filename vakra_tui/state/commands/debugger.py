@@ -139,4 +139,13 @@ DEBUGGER: tuple[Command, ...] = (
     Command("debugger.previous-tab", "T", "previous_tab", "previous tab of the step", LOOKING, panes=("step",)),
     Command("debugger.earlier-turns", "h", "context", "earlier turns of the dialogue", LOOKING),
     Command("debugger.leave", "escape", "leave", "back to the list of instances", LOOKING, footer="list"),
+    Command(
+        "debugger.compare",
+        "C",
+        "compare",
+        "compare with another run or branch of this instance, call by call",
+        LOOKING,
+        panes=("steps",),
+    ),
+    Command("debugger.scores", "S", "scores", "the scores of all runs, and from each figure to its instances", LOOKING),
 )

@@ -1,0 +1,350 @@
+"""Two trajectories of one instance beside each other: rows of aligned steps, of hops and of gates, and what differs.
+
+Pure; made in the engine thread from two scenes. Signs and words say what differs, colours only repeat it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from eval.model import Ruling, Verdict
+from eval.scored import GATES, gate_rulings
+from sessions.comparison import Handles, Pair, aligned, argument_differences, handles, responses
+from sessions.trajectory import CallTool, Step
+from vakra_tui.state.cells import cell
+from vakra_tui.state.lines import Line, Role, Span, line
+from vakra_tui.state.panes.steps import name_of
+from vakra_tui.state.panes.truth import short_json
+from vakra_tui.state.panes.waterfall import outcome_span
+from vakra_tui.state.scene import HopRow, Scene, StepRow
+from vakra_tui.text import one_line
+
+Where = Literal["left", "right"]
+State = Literal["same", "arguments", "answer", "response", "only_left", "only_right", "differs", "unknown"]
+
+SIGNS: dict[State, tuple[str, str, Role]] = {
+    "same": ("=", "same", "dim"),
+    "arguments": ("\u2260", "other arguments", "warn"),
+    "answer": ("\u2260", "other answer", "warn"),
+    "response": ("~", "other response", "warn"),
+    "only_left": ("<", "only left", "removed"),
+    "only_right": (">", "only right", "added"),
+    "differs": ("\u2260", "differs", "warn"),
+    "unknown": ("?", "not known", "dim"),
+}
+"""State of a row -> sign, word, role."""
+
+GATE_WORDS = {
+    "policy": "policy",
+    "tool_sequence": "tool sequence",
+    "consistent": "answer agrees",
+    "grounded": "answer grounded",
+}
+
+WIDE = 100
+"""Cells from which on both sides have a column of their own."""
+
+STATE_CELLS = 18
+"""Cells of sign and word."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side: a run's prediction or a branch. ``target`` is the run's name or the branch's number."""
+
+    name: str
+    kind: Literal["run", "branch"]
+    target: str
+    scene: Scene
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """Its executed steps; ``scene.rows`` begins with one row for each."""
+        return tuple(row.step for row in self.scene.rows if row.step is not None)
+
+
+class Item(NamedTuple):
+    """One row. ``left`` and ``right`` are indexes into the rows of the sides' scenes, None where there is no step."""
+
+    kind: Literal["step", "hop", "gate", "heading"]
+    state: State
+    left: int | None = None
+    right: int | None = None
+    name: str = ""
+    note: str = ""
+    pair: Pair | None = None
+
+    @property
+    def differs(self) -> bool:
+        return self.kind != "heading" and self.state not in ("same", "unknown")
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Everything that the comparison shows."""
+
+    left: Side
+    right: Side
+    items: tuple[Item, ...]
+    handles: Handles
+
+    def side(self, where: Where) -> Side:
+        return self.left if where == "left" else self.right
+
+    def count(self, state: State) -> int:
+        """How many steps are in a state."""
+        return sum(item.kind == "step" and item.state == state for item in self.items)
+
+    @property
+    def differing(self) -> int:
+        """How many rows differ, hops and gates included."""
+        return sum(item.differs for item in self.items)
+
+
+def compared(left: Side, right: Side) -> Compared:
+    """Align two sides and find what differs. Reads responses, so for long ones it belongs into the engine thread."""
+    known = handles(left.steps, right.steps)
+    steps = [_step_item(pair, left, right, known) for pair in aligned(left.steps, right.steps)]
+    items = [*steps]
+    for heading, rows in (("hops of the reference path", _hops(left, right)), ("gates", _gates(left, right))):
+        if rows:
+            items += [Item("heading", "same", name=heading), *rows]
+    return Compared(left, right, tuple(items), known)
+
+
+def _step_item(pair: Pair, left: Side, right: Side, known: Handles) -> Item:
+    one = left.scene.rows[pair.left] if pair.left is not None else None
+    other = right.scene.rows[pair.right] if pair.right is not None else None
+    row = one if one is not None else other
+    assert row is not None, "a pair has a step"
+    state: State
+    note = ""
+    if one is None or other is None or one.step is None or other.step is None:
+        state = "only_left" if other is None else "only_right"
+        if pair.elsewhere is not None:
+            there = (right if other is None else left).scene.rows[pair.elsewhere]
+            note = f"made there as step {there.number}"
+    elif pair.relation == "changed":
+        call = isinstance(one.step.decision, CallTool)
+        state = "arguments" if call else "answer"
+        paths = [each.path for each in argument_differences(one.step, other.step, known).listed] if call else []
+        note = ", ".join(path or "all" for path in paths[:4]) + (", \u2026" if len(paths) > 4 else "")
+    else:
+        state = "response" if responses(one.step, other.step, known) == "differs" else "same"
+    return Item("step", state, pair.left, pair.right, name_of(row), note, pair)
+
+
+def _hops(left: Side, right: Side) -> list[Item]:
+    """The hops of the reference path by who recovered them; none where it is hidden or could not be executed."""
+    lefts, rights = left.scene.truth.hops, right.scene.truth.hops
+    if not (left.scene.reference_shown and right.scene.reference_shown) or len(lefts) != len(rights):
+        return []
+    found = []
+    for one, other in zip(lefts, rights, strict=True):
+        state: State = "unknown"
+        if one.known and other.known:
+            state = "same" if (one.recovered_at is None) == (other.recovered_at is None) else "differs"
+        places = _recovering(left.scene, one), _recovering(right.scene, other)
+        found.append(Item("hop", state, *places, name=f"hop {one.number} {one.source} {one.call.name}"))
+    return found
+
+
+def _recovering(scene: Scene, hop: HopRow) -> int | None:
+    """Index of the row that recovered a hop."""
+    return next((index for index, row in enumerate(scene.rows) if row.number == hop.recovered_at), None)
+
+
+def _gates(left: Side, right: Side) -> list[Item]:
+    """The gates of both verdicts, the end of the waterfall last."""
+    verdicts = left.scene.verdict, right.scene.verdict
+    if verdicts[0] is None or verdicts[1] is None:
+        return []
+    ruled = gate_rulings(verdicts[0]), gate_rulings(verdicts[1])
+    found = []
+    for gate in GATES:
+        one, other = (rulings.get(gate) for rulings in ruled)
+        if one is None and other is None:
+            continue
+        same = (one.outcome if one else None) == (other.outcome if other else None)
+        found.append(Item("gate", "same" if same else "differs", name=gate))
+    same = outcome_words(verdicts[0]) == outcome_words(verdicts[1])
+    found.append(Item("gate", "same" if same else "differs", name="verdict"))
+    return found
+
+
+def outcome_words(verdict: Verdict) -> str:
+    """``passed``, or what stopped it."""
+    if verdict.status != "scored":
+        return f"{verdict.status}{f': {verdict.reason}' if verdict.reason else ''}"
+    if verdict.passed is None:
+        return "undecided"
+    if verdict.passed:
+        return "passed"
+    return f"failed: {GATE_WORDS.get(verdict.failed_stage or '', (verdict.failed_stage or '').replace('_', ' '))}"
+
+
+# --- rows as lines ---------------------------------------------------------------------------------------------------
+
+
+class ComparedRows:
+    """The rows of a comparison as a line source; ``only`` leaves out what is the same."""
+
+    def __init__(self, found: Compared, *, only: bool = False) -> None:
+        self.found = found
+        self.items: Sequence[Item] = [item for item in found.items if item.differs] if only else found.items
+        self._width = 80
+
+    def layout(self, width: int) -> int:
+        self._width = width
+        return len(self.items)
+
+    def line(self, index: int) -> Line:
+        return item_line(self.items[index], self.found, self._width)
+
+    @property
+    def cells(self) -> int:
+        return 0
+
+    def difference_after(self, index: int, step: int) -> int | None:
+        """Index of the next (``step`` 1) or previous (-1) row that differs, None where there is none."""
+        place = index + step
+        while 0 <= place < len(self.items):
+            if self.items[place].differs:
+                return place
+            place += step
+        return None
+
+
+def item_line(item: Item, found: Compared, width: int) -> Line:
+    """One row: what differs, then both sides in columns, or in few cells one after the other."""
+    if item.kind == "heading":
+        return line((item.name, "label"))
+    sign, word, role = SIGNS[item.state]
+    head = Span(cell(f"{sign} {word}", STATE_CELLS), role)
+    left, right = _side_words(item, found, "left"), _side_words(item, found, "right")
+    room = width - STATE_CELLS
+    if width >= WIDE:
+        half = (room - 3) // 2
+        return (head, *_padded(left, half), Span(" \u2502 ", "bar"), *_padded(right, half))
+    if item.kind == "step":
+        return (head, *_padded(_narrow_step(item, found), room))
+    name = 14 if item.kind == "hop" else 16
+    each = max((room - name) // 2, 6)
+    label = Span(cell(item.name.partition(" ")[2] if item.kind == "hop" else gate_words(item.name), name), "label")
+    return (head, label, *_padded(left, each), *_padded(right, each))
+
+
+def _narrow_step(item: Item, found: Compared) -> Line:
+    """``3|2  get_city  name``: numbers on both sides, tool, what differs."""
+    numbers = []
+    for where, index in (("left", item.left), ("right", item.right)):
+        row = found.side(where).scene.rows[index] if index is not None else None  # type: ignore[arg-type]
+        numbers.append("-" if row is None else _number(row))
+    text = f"{numbers[0]:>3}|{numbers[1]:<3} "
+    return line((text, "dim"), (item.name, "strong"), (f"  {item.note}" if item.note else "", "warn"))
+
+
+def _padded(content: Line, cells: int) -> Line:
+    from rich.cells import cell_len
+
+    from vakra_tui.wrap import crop
+
+    cut = crop(content, cells)
+    return (*cut, Span(" " * max(cells - sum(cell_len(span.text) for span in cut), 0)))
+
+
+def _side_words(item: Item, found: Compared, where: Where) -> Line:
+    """What one side has in a row."""
+    side = found.side(where)
+    if item.kind == "hop":
+        hop = side.scene.truth.hops[_hop_place(item)]
+        words, role = hop_words(hop)
+        lead = f"hop {hop.number} {hop.source} " if where == "left" else ""
+        return line((lead, "label"), (words, role)) if lead else line((words, role))
+    if item.kind == "gate":
+        return _gate_words(item.name, side, named=where == "left")
+    index = item.left if where == "left" else item.right
+    if index is None:
+        return line((item.note, "dim"))
+    return step_words(side.scene.rows[index])
+
+
+def _hop_place(item: Item) -> int:
+    """Place of a hop's row in the reference path: its number stands in the name."""
+    return int(item.name.split(" ", 2)[1]) - 1
+
+
+def hop_words(hop: HopRow) -> tuple[str, Role]:
+    """Whether and where a hop was recovered."""
+    if hop.failed:
+        return "! fails itself", "fail"
+    if not hop.known:
+        return "not reached yet", "dim"
+    if hop.recovered_at is None:
+        return "\u2717 MISSING", "fail"
+    where = f"@{hop.recovered_at}" if hop.recovered_at else "by the opening"
+    return f"\u2713 recovered {where}", "ok"
+
+
+def _gate_words(gate: str, side: Side, *, named: bool) -> Line:
+    verdict = side.scene.verdict
+    assert verdict is not None, "gates are compared where both sides have a verdict"
+    label = Span(cell(gate_words(gate), 17) if named else "", "label")
+    if gate == "verdict":
+        role: Role = "ok" if verdict.passed else "warn" if verdict.passed is None else "fail"
+        return (label, Span(outcome_words(verdict), role))
+    ruling = gate_rulings(verdict).get(gate)
+    if ruling is None:
+        return (label, Span("not reached", "dim"))
+    return (label, outcome_span(ruling.outcome), *_by(ruling))
+
+
+def _by(ruling: Ruling) -> tuple[Span, ...]:
+    return (Span(f" by {ruling.decided_by}", "dim"),) if ruling.decided_by else ()
+
+
+def gate_words(gate: str) -> str:
+    """A gate's name, or ``verdict``."""
+    return GATE_WORDS.get(gate, gate)
+
+
+def step_words(row: StepRow) -> Line:
+    """One step in one line: number, flags, tool and arguments, or the answer."""
+    parts = [Span(f"{_number(row):>3} ", "dim")]
+    if row.policy:
+        parts.append(Span("! POL ", "fail"))
+    elif row.outcome in ("failed", "refused", "no answer"):
+        parts.append(Span(f"x {row.outcome} ", "fail"))
+    parts.append(Span(name_of(row), "strong"))
+    if row.call is not None:
+        told = ", ".join(f"{name}={short_json(value, 24)}" for name, value in row.call.arguments.items())
+        parts.append(Span(f"({told})", "dim"))
+    elif row.answer is not None:
+        parts.append(Span(f"  {one_line(row.answer, 200)}", ""))
+    if row.recovers:
+        parts.append(Span("  \u2713" + ",".join(str(hop) for hop in row.recovers), "ok"))
+    return tuple(parts)
+
+
+def _number(row: StepRow) -> str:
+    return str(row.number) if row.number else "\u00b7"
+
+
+def head_lines(found: Compared) -> list[Line]:
+    """What the comparison says in a line: how many steps are alike, and how many are not, each named."""
+    parts: list[tuple[str, Role]] = [(" steps  ", "label")]
+    for state, (sign, word, role) in SIGNS.items():
+        number = found.count(state)
+        if number:
+            parts += [(f"{sign} {number} {word}", role), ("   ", "")]
+    hops = [item for item in found.items if item.kind == "hop" and item.differs]
+    gates = [item for item in found.items if item.kind == "gate" and item.differs and item.name != "verdict"]
+    if hops:
+        parts.append((f"{len(hops)} hop{'s' if len(hops) > 1 else ''} recovered by one side only   ", "warn"))
+    if gates:
+        parts.append((f"gates differ: {', '.join(gate_words(item.name) for item in gates)}", "warn"))
+    if not found.differing:
+        parts.append(("nothing differs", "ok"))
+    return [line(*parts)]
