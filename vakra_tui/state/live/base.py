@@ -1,0 +1,217 @@
+"""What every group of a session's verbs stands on: the timeline, the turn of the verbs, the scene."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+from eval.model import Verdict
+from sessions.trajectory import ExecutedTrajectory
+from toolenv.errors import DataError, EnvironmentFailure, StoreError
+from toolenv.model import Instance
+from vakra_tui.state.scene import Scene
+
+if TYPE_CHECKING:
+    from eval.truths import Truth
+    from sessions.breakpoints import Breakpoint, Pause
+    from sessions.dataflow import GroundTruthAnalysis
+    from sessions.driver import Driver
+    from sessions.store.records import RequestRecord
+    from sessions.timeline import Timeline
+    from vakra_tui.state.build_scene import Analysed
+    from vakra_tui.state.listing import Entry
+    from vakra_tui.state.subject import Subject
+    from vakra_tui.state.world import World
+
+T = TypeVar("T")
+
+Wheel = Literal["recording", "human", "ground_truth", "agent"]
+
+RUNNING = "running"
+
+SHOW_EVERY_S = 0.15
+"""Shortest time between two scenes while many steps run."""
+
+
+class SessionBase:
+    """What every group of a session's verbs stands on: the timeline, the turn of the verbs, the scene."""
+
+    def __init__(self, world: World, load: Callable[[], Subject], entry: Entry | None = None) -> None:
+        self.world = world
+        self.entry = entry
+        self._load = load
+        self._listeners: list[Callable[[Scene], None]] = []
+        self.subject: Subject | None = None
+        self.scene: Scene | None = None
+        self.wheel: Wheel = "recording"
+        self.hints = 0
+        self.reference_shown = True
+        self._timeline: Timeline | None = None
+        self._truth: Truth | None = None
+        self._analysis: GroundTruthAnalysis | None = None
+        self._truth_problem = ""
+        self._verdicts: dict[int, tuple[int, Verdict]] = {}
+        self._problem = ""
+        self._store_problem = ""
+        self._working = ""
+        self._last_shown = 0.0
+        self._executed: ExecutedTrajectory | None = None
+        self._restored = False
+        self._turn = asyncio.Lock()
+        self._opening = False
+        self._breakpoints: tuple[Breakpoint, ...] = ()
+        self._pause: Pause | None = None
+        self._showing: asyncio.Task[None] | None = None
+        self._analysed: tuple[tuple[int, int, bool, bool, bool], Analysed] | None = None
+
+    async def in_turn(self, verb: Callable[..., Awaitable[T]], *arguments: object) -> T:
+        """A verb when those before it are done: keys pressed while something runs are not lost and never overlap."""
+        async with self._turn:
+            return await verb(*arguments)
+
+    def listen(self, listener: Callable[[Scene], None]) -> None:
+        """Have every new scene handed over; called in the engine thread."""
+        self._listeners.append(listener)
+
+    @property
+    def instance(self) -> Instance:
+        assert self.subject is not None, "the session is open"
+        return self.subject.instance
+
+    def _ready(self) -> Timeline:
+        if self._timeline is None:
+            raise DataError(self._problem or "The session is not open yet.")
+        return self._timeline
+
+    def _driver(self) -> Driver:
+        from sessions.drivers import GroundTruthDriver, HumanDriver, RecordingDriver
+
+        assert self.subject is not None
+        if self.wheel == "agent":
+            return self.world.agent.driver(self.instance)
+        if self.wheel == "ground_truth" and self.instance.ground_truth is not None:
+            return GroundTruthDriver(self.instance)
+        if self.wheel == "recording" and self.subject.prediction is not None:
+            return RecordingDriver(self.subject.prediction)
+        return HumanDriver()
+
+    def _before_the_end(self, at: int) -> int:
+        """A place from which one can go on: never behind the final answer."""
+        timeline = self._ready()
+        return min(at, timeline.branch.length - 1) if timeline.finished else at
+
+    async def _make_opening(self) -> None:
+        """The opening of a capability-1 instance comes before whatever a person does first."""
+        timeline = self._ready()
+        if self.instance.capability != 1 or timeline.branch.length:
+            return
+        proposal = await timeline.propose()
+        if proposal is not None and proposal.actor == "stepper":
+            await timeline.step()
+            await self._show(force=True)
+
+    async def _keep_requests(self, timeline: Timeline) -> None:
+        """What the agent asked its model, kept beside the steps that it led to; each request once."""
+        import msgspec
+
+        asked: list[RequestRecord] = getattr(timeline.driver, "requests", [])
+        keeper = timeline.keeper
+        if not isinstance(asked, list) or not asked or keeper is None or keeper.ref is None:
+            return
+        store = self.world.keeping.ready()
+        if store is None:
+            return
+        try:
+            while asked:
+                record = msgspec.structs.replace(asked[0], branch=timeline.cursor.branch)
+                await store.put_request(keeper.ref.id, record)
+                asked.pop(0)
+        except StoreError as error:
+            self._store_problem = str(error)
+
+    async def _show(self, *, force: bool = False) -> None:
+        now = time.monotonic()
+        if not force and now - self._last_shown < SHOW_EVERY_S:
+            return
+        if self._timeline is not None:
+            try:
+                self._executed = await self._timeline.executed()
+            except EnvironmentFailure as error:
+                self._problem = str(error)
+                self._executed = ExecutedTrajectory(trajectory=self._timeline.trajectory, tables=())
+        self.scene = self._build()
+        self._last_shown = time.monotonic()
+        for listener in self._listeners:
+            listener(self.scene)
+
+    def _build(self) -> Scene:
+        from vakra_tui.state.build_scene import Frame, scene_of
+
+        assert self.subject is not None
+        timeline = self._timeline
+        branch = timeline.cursor.branch if timeline is not None else 0
+        length = timeline.branch.length if timeline is not None else 0
+        steps, verdict = self._verdicts.get(branch, (0, None))
+        frame = Frame(
+            truth_problem=self._truth_problem,
+            verdict=verdict,
+            stale=verdict is not None and steps != length,
+            working=self._working or ("opening" if self._opening else ""),
+            problem=self._problem,
+            wheel=self.wheel,
+            hints=self.hints,
+            reference_shown=self.reference_shown,
+            flagged=self.world.flag_of(self.instance.uuid),
+            environment=self.world.environment_name,
+            judge=self.world.judge_kind,
+            branch=timeline.branch.name if timeline is not None and branch else "",
+            branches=len(timeline.tree.branches) if timeline is not None else 1,
+            forks=forks_of(timeline),
+            drifted=drifted(timeline),
+            store_problem=self._store_problem,
+            breakpoints=self._breakpoints,
+            pause=self._pause,
+            profile=self.world.profile,
+            listed=self.entry.verdicts.get(self.subject.run) if self.entry is not None else None,
+        )
+        return scene_of(self.subject, self._analyse(branch, length), frame)
+
+    def _analyse(self, branch: int, length: int) -> Analysed:
+        """The analysis of the present state: kept until something changes, and a quick one while steps run."""
+        from vakra_tui.state.build_scene import analysed
+
+        assert self.subject is not None
+        quick = self._working == RUNNING
+        key = (branch, length, self._analysis is not None, self.wheel == "recording", self._executed is not None)
+        if self._analysed is not None and self._analysed[0] == key:
+            return self._analysed[1]
+        part = analysed(
+            self.subject,
+            self._executed,
+            self._analysis,
+            self._truth.tools if self._truth is not None else (),
+            pending=self.wheel == "recording",
+            quick=quick,
+        )
+        if not quick:
+            self._analysed = (key, part)
+        return part
+
+
+def forks_of(timeline: Timeline | None) -> dict[int, tuple[str, ...]]:
+    """Names of the branches that leave the present one, by how many steps they share with it."""
+    forks: dict[int, tuple[str, ...]] = {}
+    if timeline is not None:
+        for other in timeline.tree.branches:
+            if other.parent == timeline.cursor.branch:
+                forks[other.fork_at] = (*forks.get(other.fork_at, ()), other.name)
+    return forks
+
+
+def drifted(timeline: Timeline | None) -> frozenset[int]:
+    """Indexes of the steps of the present branch that came out differently when they were replayed."""
+    if timeline is None:
+        return frozenset()
+    return frozenset(index for index, drift in enumerate(timeline.branch.replayed) if drift.outcome == "drifted")

@@ -1,0 +1,145 @@
+"""Opening and closing a session: records, the stored steps, the reference executed beside."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING
+
+from toolenv.errors import DataError, EnvironmentFailure, StoreError
+from vakra_tui.state.live.base import RUNNING
+from vakra_tui.state.live.judging import Judging
+from vakra_tui.state.live.playing import Playing
+
+if TYPE_CHECKING:
+    from sessions.events import StepEvent
+
+
+class Opening(Playing, Judging):
+    """Opening and closing a session: records, the stored steps, the reference executed beside."""
+
+    async def open(self) -> None:
+        """Load the records, execute the reference beside, run a recorded prediction to its end and evaluate it.
+
+        An instance that a person worked on before comes back with all its steps and branches.
+        """
+        self.subject = self._load()
+        self.wheel = "recording" if self.subject.prediction is not None else "human"
+        self.reference_shown = bool(self.subject.run)
+        self._opening = True
+        await self._show(force=True)
+        try:
+            await self._open_timeline()
+            await self._execute_truth()
+            if self._timeline is not None:
+                if self.wheel == "recording" and not self._restored:
+                    await self.run_to_end()
+                if self._timeline.finished:
+                    await self.evaluate()
+        finally:
+            self._opening = False
+            self._working = ""
+            await self._show(force=True)
+
+    async def close(self, at: int | None = None) -> None:
+        """End the live sessions; ``at`` is where the person looked last."""
+        if self._timeline is None:
+            return
+        timeline, self._timeline = self._timeline, None
+        if at is not None and timeline.keeper is not None and timeline.keeper.ref is not None:
+            timeline.go_to(at)
+            with contextlib.suppress(StoreError):
+                await timeline.save_place()
+        await timeline.close()
+
+    async def _open_timeline(self) -> None:
+        from sessions.checks import standard_checks
+        from sessions.store import NewSession, SessionRef
+        from sessions.timeline import Timeline
+
+        assert self.subject is not None
+        try:
+            environment = self.world.environments.serving(self.instance)
+        except EnvironmentFailure as error:
+            self._problem = str(error)
+            return
+        dataset, run = self.world.dataset_fingerprint, self.world.run_fingerprint(self.subject.run)
+        store = self.world.keeping.ready()
+        stored = None
+        if store is not None:
+            try:
+                await self.world.read_flags()
+                stored = await self.world.keeping.last_session(dataset, self.instance.uuid, run)
+            except StoreError as error:
+                self._store_problem = str(error)
+                store = None
+        new = NewSession(
+            instance=self.instance,
+            title=self.instance.query[:200],
+            dataset=dataset,
+            dataset_path=str(self.world.wiring.data_path),
+            run=self.subject.run,
+            run_fingerprint=run,
+            environment=environment.name,
+        )
+        timeline = Timeline(
+            self.instance,
+            environment,
+            self._driver(),
+            store=store,
+            new=new,
+            tree=stored.tree if stored is not None else None,
+            ref=SessionRef(id=stored.summary.id, key=stored.summary.key) if stored is not None else None,
+            listeners=(self._step_event,),
+            checks=standard_checks(self.instance),
+        )
+        try:
+            self._breakpoints = await self.world.breakpoints()
+        except StoreError as error:
+            self._store_problem = str(error)
+        timeline.breakpoints = list(self._breakpoints)
+        self._store_problem = self._store_problem or self.world.keeping.problem
+        if stored is not None and stored.tree.branch(0).length:
+            self._restored = True
+            newest = len(stored.tree.branches) - 1
+            timeline.go_to(stored.tree.branch(newest).length, newest)
+            steps = timeline.steps
+            if any(step.actor == "human" for step in steps):
+                self.wheel = "human"
+                timeline.hand_over(self._driver())
+        try:
+            await timeline.tools()
+        except EnvironmentFailure as error:
+            self._problem = str(error)
+            await timeline.close()
+            return
+        self._timeline = timeline
+
+    def _step_event(self, event: StepEvent) -> None:
+        if event.moment == "unsaved":
+            self._store_problem = event.detail
+        if event.moment == "observed" and self._working == RUNNING and self._showing is None:
+            self._showing = asyncio.create_task(self._show_running())
+
+    async def _show_running(self) -> None:
+        """A scene between two steps of a run that is awaited as a whole."""
+        try:
+            await self._show()
+        finally:
+            self._showing = None
+
+    async def _execute_truth(self) -> None:
+        if self.instance.ground_truth is None or self._timeline is None:
+            self._truth_problem = self._problem
+            return
+        from vakra_tui.state.analysis import truth_of
+
+        self._working = "executing the reference path"
+        await self._show(force=True)
+        try:
+            self._truth = await self.world.truth(self.instance)
+            self._timeline.reference = self._truth.executed.trajectory.steps
+            self._analysis = truth_of(self.instance, self._truth.executed)
+        except (EnvironmentFailure, DataError) as error:
+            self._truth_problem = str(error)
+        self._working = ""
