@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on
+from textual import on, work
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.screen import Screen
 from textual.suggester import Suggester
 
+from toolenv.errors import VakraError
+from vakra_tui.screens.narrowing import NarrowingVerbs
 from vakra_tui.state.lines import Line, line
 from vakra_tui.state.listing import Entry, Listing
 from vakra_tui.text import one_line
 from vakra_tui.widgets.banner import Banner
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.clean_input import CleanInput
+from vakra_tui.widgets.instance_list import ColumnHead, InstanceList
 from vakra_tui.widgets.pick_list import PickList
 
 if TYPE_CHECKING:
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
 OFFERED = 4
 """Completions told below the list."""
 
-DIFFERING = "~differs"
+FOLLOW_EVERY_S = 2.0
+"""How often files are looked at for changes."""
 
 
 def completed(text: str, entries: Sequence[Entry]) -> str | None:
@@ -49,7 +52,7 @@ class FilterSuggester(Suggester):
         return completed(value, self._entries())
 
 
-class InstancesScreen(Screen[None]):
+class InstancesScreen(NarrowingVerbs):
     """A virtual list with a search line."""
 
     CSS_PATH = "instances.tcss"
@@ -70,52 +73,66 @@ class InstancesScreen(Screen[None]):
             suggester=FilterSuggester(lambda: self.listing.entries),
             id="find",
         )
-        yield Banner(id="columns", tallest=1, cut=True)
-        yield PickList(id="instances")
-        yield Banner(id="counts", tallest=2)
+        yield ColumnHead(id="columns", tallest=1, cut=True)
+        yield InstanceList(id="instances")
+        yield Banner(id="counts", tallest=3)
         yield self.app.footer()
 
     def on_mount(self) -> None:
-        self.query_one("#find").display = False
-        self.query_one("#instances").focus()
+        self.field.display = False
+        self.rows.focus()
         self.draw()
+        self.set_interval(FOLLOW_EVERY_S, self._follow)
 
     def take(self, listing: Listing) -> None:
         """Show a list."""
         self.listing = listing
         self.note = ()
         if self.is_attached:
-            self.query_one("#instances", PickList).show(listing)
+            self.rows.show(listing)
             self.draw()
 
     def draw(self) -> None:
         """Show what has changed in the rows; cursor and position stay."""
         if not self.is_attached:
             return
-        title = [(" vakra-tui ", "title"), (f" {one_line(self.app.dataset_name, 80)}", "accent")]
-        runs = ", ".join(one_line(run, 30) for run in self.listing.runs)
-        self.query_one("#title", Banner).show_lines([line(*title, (f"   runs: {runs}" if runs else "", "dim"))])  # type: ignore[arg-type]
-        listed = self.query_one("#instances", PickList)
-        width = max(listed.scrollable_content_region.width, 20)
-        self.query_one("#columns", Banner).show_lines([(*line("  "), *self.listing.head(width - 2))])
-        listed.reload()
-        counts = self.note or line((f" {self.listing.counts()}", "dim"), *self.app.problem_words())
-        said = self._about_filter()
-        self.query_one("#counts", Banner).show_lines([said, counts] if said else [counts])
+        listing = self.listing
+        width = max(self.rows.scrollable_content_region.width, 20)
+        head = listing.head(width - 2)
+        runs = ", ".join(one_line(run, 30) for run in listing.runs)
+        title = line(
+            (" vakra-tui ", "title"),
+            (f" {one_line(self.app.dataset_name, 80)}", "accent"),
+            (f"   runs: {runs}" if runs else "", "dim"),
+            (f"   {words}" if (words := listing.title_words()) else "", "accent"),
+        )
+        self.query_one("#title", Banner).show_lines([title])
+        self.query_one("#columns", Banner).show_lines([(*line("  "), *head)])
+        self.rows.reload()
+        counts = self.note or line((f" {listing.counts()}", "dim"), *self.app.problem_words())
+        told = [self._about_filter(), self._about_files(), counts]
+        self.query_one("#counts", Banner).show_lines([each for each in told if each])
 
     def _about_filter(self) -> Line:
         """How the expression in the search line can go on, else why it cannot be read."""
-        field = self.query_one("#find", CleanInput)
         offered = []
-        if field.has_focus and "~" in field.value:
+        if self.field.has_focus and "~" in self.field.value:
             from vakra_tui.state.entry_filter import completions
 
-            offered = completions(field.value, self.listing.entries)
+            offered = completions(self.field.value, self.listing.entries)
         if offered and (offered[0].replaces or self.listing.problem):
             words = "  ".join(f"{one_line(each.text, 30)} ({each.meaning})" for each in offered[:OFFERED])
             more = f"  and {len(offered) - OFFERED} more" if len(offered) > OFFERED else ""
             return line((" tab: ", "accent"), (words + more, "dim"))
         return line((f" {self.listing.problem}", "warn")) if self.listing.problem else ()
+
+    def _about_files(self) -> Line:
+        """Which files are being written."""
+        busy = self.listing.busy
+        if not busy:
+            return ()
+        names = ", ".join(one_line(name, 40) for name in busy[:3]) + (" \u2026" if len(busy) > 3 else "")
+        return line((f" being written: {names}", "warn"), ("; its rows stay as they were (u reads it as it is)", "dim"))
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.draw)
@@ -123,58 +140,112 @@ class InstancesScreen(Screen[None]):
     @property
     def chosen(self) -> int | None:
         """Index of the row under the cursor among those shown."""
-        return self.query_one("#instances", PickList).cursor if self.listing.shown else None
+        return self.rows.cursor if self.listing.shown else None
 
-    def action_find(self) -> None:
-        field = self.query_one("#find", CleanInput)
-        field.display = True
-        field.focus()
+    @property
+    def entry(self) -> Entry | None:
+        """The row under the cursor."""
+        return self.listing.shown[self.chosen] if self.chosen is not None else None
 
-    @on(CleanInput.Changed, "#find")
-    def _searched(self, event: CleanInput.Changed) -> None:
-        self.listing.find(event.value)
-        self.query_one("#instances", PickList).show(self.listing)
-        self.draw()
-
-    @on(CleanInput.Submitted, "#find")
-    def _found(self) -> None:
-        self.query_one("#instances").focus()
+    @on(ColumnHead.Clicked)
+    def _head_clicked(self, message: ColumnHead.Clicked) -> None:
+        column = self.listing.column_at(message.x - 2)
+        if column is not None:
+            self.sort_by(column)
 
     def action_complete(self) -> None:
         """In the search line take the first completion; elsewhere go to the next part of the screen."""
-        field = self.query_one("#find", CleanInput)
-        line_ = completed(field.value, self.listing.entries) if field.has_focus else None
+        line_ = completed(self.field.value, self.listing.entries) if self.field.has_focus else None
         if line_ is None:
             self.focus_next()
             return
-        field.value = line_ + " "
-        field.cursor_position = len(field.value)
+        self.field.value = line_ + " "
+        self.field.cursor_position = len(self.field.value)
 
-    def action_differing(self) -> None:
-        """Only the instances that the runs fare differently on, or all again."""
-        field = self.query_one("#find", CleanInput)
-        field.display = True
-        field.value = "" if field.value.strip() == DIFFERING else DIFFERING
-        field.display = bool(field.value)
-
-    def action_clear(self) -> None:
-        field = self.query_one("#find", CleanInput)
-        if field.value:
-            field.value = ""
-        field.display = False
-        self.query_one("#instances").focus()
+    # --- rows --------------------------------------------------------------------------------------------------------
 
     def action_open(self) -> None:
-        if self.chosen is not None:
-            self.app.open_entry(self.listing.shown[self.chosen])
+        if self.entry is not None:
+            self.app.open_entry(self.entry)
 
     @on(PickList.Chosen, "#instances")
     def _picked(self) -> None:
         self.action_open()
 
     def action_evaluate(self) -> None:
-        if self.chosen is not None:
-            self.app.evaluate_entries([self.listing.shown[self.chosen]])
+        if self.entry is not None:
+            self.app.evaluate_entries([self.entry])
 
     def action_evaluate_all(self) -> None:
         self.app.evaluate_entries(list(self.listing.shown))
+
+    @on(InstanceList.Marked)
+    def _mark_row(self) -> None:
+        self.action_mark()
+
+    def action_mark(self) -> None:
+        """Mark the row under the cursor, or take the mark away, and go to the next."""
+        if self.entry is not None:
+            self.entry.marked = not self.entry.marked
+            self.rows.action_move(1)
+            self.draw()
+            self._keep_marks()
+
+    def action_mark_all(self) -> None:
+        """Mark all rows that are shown; where all are marked, take the marks away."""
+        shown = self.listing.shown
+        marked = not all(entry.marked for entry in shown)
+        for entry in shown:
+            entry.marked = marked
+        self.draw()
+        self._keep_marks()
+
+    @work(exclusive=True, group="marks")
+    async def _keep_marks(self) -> None:
+        try:
+            await self.app.engine.call(self.app.world.keep_marks)
+        except VakraError as error:
+            self.app.toast(f"Marks hold until the end only: {error}", warn=True)
+
+    def action_compare(self) -> None:
+        """Two runs of the instance under the cursor, side by side."""
+        from vakra_tui.screens.comparing import compare_runs
+
+        if self.entry is not None:
+            compare_runs(self.app, self.entry)
+
+    def action_scores(self) -> None:
+        from vakra_tui.screens.scores import ScoresScreen
+
+        self.app.push_screen(ScoresScreen())
+
+    def action_sessions(self) -> None:
+        """The sessions that were stored."""
+        from vakra_tui.screens.sessions import SessionsScreen
+
+        self.app.push_screen(SessionsScreen())
+
+    # --- files that are rewritten ------------------------------------------------------------------------------------
+
+    def action_look_again(self) -> None:
+        """Read changed files now, as they are."""
+        self._follow(as_it_is=True)
+
+    @work(exclusive=True, group="following")
+    async def _follow(self, as_it_is: bool = False) -> None:
+        """Take up files that have changed; the cursor stays on its row."""
+        if not self.app.opened:
+            return
+        busy = self.listing.busy
+        try:
+            taken = await self.app.engine.run(self.app.world.follow(as_it_is=as_it_is))
+        except VakraError as error:
+            self.app.report(str(error), title="Changed files cannot be read")
+            return
+        if taken:
+            self.search(self.listing.search)
+            await self.app.read_rows()
+        elif as_it_is:
+            self.app.toast("No file has changed since it was read.")
+        if taken or busy != self.listing.busy:
+            self.draw()

@@ -20,6 +20,10 @@ LEAST_BESIDE_RUNS = 16
 """Cells of the query that the verdicts of many runs leave at least; the runs that do not fit are turned to."""
 
 WIDEST_VERDICT = 34
+BRIEF_VERDICT = 22
+VERY_WIDE = 190
+"""Cells of a list in which several runs have their verdicts in few words, so that the query can be read."""
+
 LEAST_VERDICT = 8
 
 POLICY_WORDS = {
@@ -192,7 +196,7 @@ def layout(width: int, runs: int, capabilities: frozenset[int]) -> Layout:
     shown = min(runs, max((room - LEAST_BESIDE_RUNS) // (LEAST_VERDICT + 1), 1))
     verdict = 20 if narrow else WIDEST_VERDICT
     if shown > 1:
-        verdict = max(LEAST_VERDICT, min(verdict, room // 2 // shown))
+        verdict = max(LEAST_VERDICT, min(verdict, BRIEF_VERDICT if width < VERY_WIDE else verdict, room // 2 // shown))
     room -= (verdict + 1) * shown
     wanted: Sequence[tuple[Column, frozenset[int]]] = (
         (POLICY_SHORT, frozenset({4})),

@@ -53,6 +53,11 @@ class Entry:
         """Whether the record was looked at, be it in vain."""
         return self.query is not None or bool(self.problem)
 
+    @property
+    def known(self) -> bool:
+        """Whether everything that the list says of the record was read, be it in vain."""
+        return (self.query is not None and self.slices is not None) or bool(self.problem)
+
     def folded(self) -> str:
         """What words are looked for in, folded: the query first, then domain, uuid and capability."""
         if self.query is None:

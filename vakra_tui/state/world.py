@@ -16,6 +16,7 @@ from vakra_tui.state.marks import Marks
 from vakra_tui.state.memory import Memory
 from vakra_tui.state.parts import Wiring
 from vakra_tui.state.rulings import PersonRulings
+from vakra_tui.state.saved_filters import SavedFilters
 from vakra_tui.state.session import DebugSession, Subject
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ class World(Gathering):
         self.wants_hint = False
         self._flags: dict[str, str] | None = None
         self._breakpoints: tuple[Breakpoint, ...] | None = None
+        self.filters = SavedFilters.of_user()
         self._former_truths: list[GroundTruths] = []
 
     # --- opening -----------------------------------------------------------------------------------------------------
