@@ -92,6 +92,7 @@ class ComparingVerbs(DebugBase):
         except VakraError as error:
             self.app.report(str(error))
             return
+        here = scene.on_branch
         choices = [
             (f"{BRANCH}{number}", f"{name}, {steps} steps") for number, name, steps in branches if number != here
         ]
