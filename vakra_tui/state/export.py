@@ -1,4 +1,4 @@
-"""Writing a played branch: as a prediction in the submission format, or as a reference record of VAKRA's layout."""
+"""Writing a branch: as a prediction or a reference record in VAKRA's layout, or in any form of ``vakra-tui export``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Literal
 from sessions.trajectory import CallTool, Trajectory
 from toolenv.errors import DataError
 from toolenv.model import CAPABILITY_DIRS, Instance, Json
+from vakra_tui.forms import FORMS, Exported, rendered
+from vakra_tui.state.outside import file_name
 
 ExportKind = Literal["prediction", "reference"]
 
@@ -22,7 +24,7 @@ def export(kind: ExportKind, place: str, trajectory: Trajectory) -> Path:
     instance = trajectory.instance
     if trajectory.answer is None:
         raise DataError("This branch has no final answer yet: a answers, x declines; export it then.")
-    if "/" in instance.domain or instance.domain in ("", ".", ".."):
+    if "/" in instance.domain or instance.domain in ("", ".", "..") or not instance.domain.isprintable():
         raise DataError(f"the domain {instance.domain!r} cannot be a file name")
     folder = Path(place).expanduser()
     record = _prediction(trajectory) if kind == "prediction" else reference_record(trajectory)
@@ -32,6 +34,42 @@ def export(kind: ExportKind, place: str, trajectory: Trajectory) -> Path:
         folder /= "output"
     path = folder / f"{instance.domain}.json"
     _put(path, record, instance.uuid)
+    return path
+
+
+LAYOUT_KINDS: dict[ExportKind, str] = {
+    "prediction": "a submission file: calls and answer of this branch",
+    "reference": "a ground-truth record made of this branch",
+}
+"""What is written into the folders of VAKRA's layout, beside other records."""
+
+FORM_KINDS: dict[str, str] = {form: words for form, (_, words) in FORMS.items() if form != "submission"}
+"""The other forms of ``vakra-tui export``, each a file of its own; its submission is the ``prediction`` above."""
+
+
+def default_place(kind: str, instance: Instance, branch: str = "") -> str:
+    """Where an export goes unless a person says otherwise: a folder, or for ``FORM_KINDS`` a file with a safe name."""
+    if kind in LAYOUT_KINDS:
+        return f"exported-{kind}s"
+    ending = FORMS[kind][0]
+    stem = file_name("-".join(part for part in (instance.domain, instance.uuid, branch) if part), "instance")
+    return f"exported/{stem}.{kind}.{ending}"
+
+
+def export_form(form: str, place: str, one: Exported) -> Path:
+    """Write one branch in a form of ``FORM_KINDS`` to the file ``place``, whatever was there before.
+
+    Raises ``DataError`` where there is nothing of that form, or the file cannot be written.
+    """
+    from toolenv.files import written_whole
+
+    path = Path(place).expanduser()
+    payload = rendered([one], form, single=True)
+    try:
+        with written_whole(path) as stream:
+            stream.write(payload)
+    except OSError as error:
+        raise DataError(f"{path} cannot be written: {error.strerror or error}") from error
     return path
 
 

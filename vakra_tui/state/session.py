@@ -6,19 +6,15 @@ nothing else.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from vakra_tui.state.live.base import Wheel
+from vakra_tui.state.live.guiding import Guiding
 from vakra_tui.state.live.opening import Opening
 from vakra_tui.state.subject import Subject
-
-if TYPE_CHECKING:
-    from vakra_tui.state.export import ExportKind
 
 __all__ = ["DebugSession", "Subject", "Wheel"]
 
 
-class DebugSession(Opening):
+class DebugSession(Opening, Guiding):
     """Everything that the debugger does with one instance. Not safe across threads: all of it runs on one loop.
 
     The timeline's own cursor always stands at the tip of the branch that is looked at; where a person looks is known
@@ -29,13 +25,6 @@ class DebugSession(Opening):
         """Keep or take away the flag on this instance's ground truth."""
         await self.world.keep_flag(self.instance.uuid, note)
         await self._show(force=True)
-
-    async def export(self, kind: ExportKind, folder: str) -> str:
-        """Write the present branch below ``folder``; gives the file's path."""
-        from vakra_tui.state.export import export
-
-        timeline = self._ready()
-        return str(export(kind, folder, timeline.tree.trajectory(timeline.cursor.branch)))
 
     def handles(self) -> tuple[tuple[str, str], ...]:
         """(handle, which step made it) of every table of the session, newest first."""

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from eval.model import Verdict
 from sessions.trajectory import ExecutedTrajectory
 from toolenv.errors import DataError, EnvironmentFailure, StoreError
 from toolenv.model import Instance
-from vakra_tui.state.scene import Scene
+from vakra_tui.state.remarks import Marking
+from vakra_tui.state.scene import BranchRow, Scene
 
 if TYPE_CHECKING:
     from eval.truths import Truth
+    from sessions.branches import Tree
     from sessions.breakpoints import Breakpoint, Pause
     from sessions.dataflow import GroundTruthAnalysis
     from sessions.driver import Driver
@@ -63,6 +65,7 @@ class SessionBase:
         self._opening = False
         self._breakpoints: tuple[Breakpoint, ...] = ()
         self._pause: Pause | None = None
+        self._marking = Marking()
         self._showing: asyncio.Task[None] | None = None
         self._analysed: tuple[tuple[int, int, bool, bool, bool], Analysed] | None = None
 
@@ -154,6 +157,8 @@ class SessionBase:
         branch = timeline.cursor.branch if timeline is not None else 0
         length = timeline.branch.length if timeline is not None else 0
         steps, verdict = self._verdicts.get(branch, (0, None))
+        tree = timeline.tree if timeline is not None else None
+        remarks = self._marking.known
         frame = Frame(
             truth_problem=self._truth_problem,
             verdict=verdict,
@@ -170,6 +175,10 @@ class SessionBase:
             branches=len(timeline.tree.branches) if timeline is not None else 1,
             forks=forks_of(timeline),
             drifted=drifted(timeline),
+            marked=remarks.marks_on(tree, branch) if tree is not None else frozenset(),
+            remarks=remarks.notes_on(tree, branch) if tree is not None else {},
+            tree=branch_rows(tree, {number: found.passed for number, (_, found) in self._verdicts.items()}),
+            on_branch=branch,
             store_problem=self._store_problem,
             breakpoints=self._breakpoints,
             pause=self._pause,
@@ -215,3 +224,20 @@ def drifted(timeline: Timeline | None) -> frozenset[int]:
     if timeline is None:
         return frozenset()
     return frozenset(index for index, drift in enumerate(timeline.branch.replayed) if drift.outcome == "drifted")
+
+
+def branch_rows(tree: Tree | None, passed: Mapping[int, bool | None]) -> tuple[BranchRow, ...]:
+    """The branches of a tree as the list of steps draws them; ``passed`` are the outcomes of their verdicts."""
+    return tuple(
+        BranchRow(
+            number=branch.number,
+            name=branch.name,
+            parent=branch.parent,
+            fork_at=branch.fork_at,
+            steps=branch.length,
+            actor=branch.steps[-1].actor if branch.steps else "",
+            passed=passed.get(branch.number),
+            judged=branch.number in passed,
+        )
+        for branch in (tree.branches if tree is not None else ())
+    )

@@ -8,10 +8,9 @@ import msgspec
 
 from toolenv.errors import DataError
 from vakra_tui.state.live.base import RUNNING, SessionBase
-from vakra_tui.state.scene import BranchRow
 
 if TYPE_CHECKING:
-    from sessions.branches import Cursor, Tree
+    from sessions.branches import Cursor
     from sessions.store import AsyncStore, SessionRef
     from vakra_tui.forms import Exported
     from vakra_tui.state.export import ExportKind
@@ -118,20 +117,3 @@ class Guiding(SessionBase):
             chosen=chosen,
             shared=shared_steps(shown, chosen) if chosen is not None else 0,
         )
-
-
-def branch_rows(tree: Tree, passed: dict[int, bool | None]) -> tuple[BranchRow, ...]:
-    """The branches of a tree as the list of steps draws them; ``passed`` are the outcomes of their verdicts."""
-    return tuple(
-        BranchRow(
-            number=branch.number,
-            name=branch.name,
-            parent=branch.parent,
-            fork_at=branch.fork_at,
-            steps=branch.length,
-            actor=branch.steps[-1].actor if branch.steps else "",
-            passed=passed.get(branch.number),
-            judged=branch.number in passed,
-        )
-        for branch in tree.branches
-    )

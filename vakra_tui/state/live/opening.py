@@ -56,6 +56,7 @@ class Opening(Playing, Judging):
         from sessions.checks import standard_checks
         from sessions.store import NewSession, SessionRef
         from sessions.timeline import Timeline
+        from vakra_tui.state.remarks import Marking, remarks_of
 
         assert self.subject is not None
         try:
@@ -101,6 +102,7 @@ class Opening(Playing, Judging):
         self._store_problem = self._store_problem or self.world.keeping.problem
         if stored is not None and stored.tree.branch(0).length:
             self._restored = True
+            self._marking = Marking(remarks_of(stored.marks, stored.notes))
             newest = len(stored.tree.branches) - 1
             timeline.go_to(stored.tree.branch(newest).length, newest)
             steps = timeline.steps

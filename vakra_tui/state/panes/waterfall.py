@@ -62,7 +62,7 @@ def broke_lines(scene: Scene, place: Place, *, brief: bool = False) -> list[Line
     hidden = not (scene.reference_shown or (place.hop or 0) <= scene.hints)
     right = "" if hidden or place.outcome != "fail" else place.right
     count = len(places(scene))
-    jump = Span(f"   j shows {'it' if count == 1 else f'all {count}'}", "dim")
+    jump = Span(f"   i shows {'it' if count == 1 else f'all {count}'}", "dim")
     if brief:
         return [(*parts, *((Span("  \u2192 right: ", "ok"), Span(right)) if right else ()))]
     lines: list[Line] = [(*parts, jump)]
