@@ -16,6 +16,7 @@ from typing import Protocol
 
 import msgspec
 
+from eval.crew import worked
 from eval.environments import EnvironmentChain
 from sessions.agent.agent import Agent
 from sessions.agent.running import AgentRun, run_agent
@@ -26,9 +27,6 @@ from toolenv.dataset import Dataset, InstanceRef
 from toolenv.errors import DataError
 from toolenv.files import written_whole
 from toolenv.model import Json, Prediction, Value
-
-GRACE_SECONDS = 0.8
-"""How long instances that are under way may still take when production is stopped."""
 
 
 class Outcome(Value, frozen=True):
@@ -115,23 +113,11 @@ class Production:
         if self._resume:
             self._take_over(refs)
         jobs = iter([ref for ref in refs if ref not in self._outcomes])
-        workers = [asyncio.create_task(self._work(jobs)) for _ in range(self._concurrency)]
-        stopped = asyncio.create_task(stop.wait())
-        try:
-            waiting: set[asyncio.Task[None]] = set(workers)
-            while waiting and not stopped.done():
-                finished, _ = await asyncio.wait({*waiting, stopped}, return_when=asyncio.FIRST_COMPLETED)
-                for task in finished & waiting:
-                    waiting.discard(task)
-                    task.result()
-            if waiting:
-                self._stopping = True
-                await asyncio.wait(waiting, timeout=GRACE_SECONDS)
-            return not waiting and len(self._outcomes) >= len(set(refs))
-        finally:
-            for task in (*workers, stopped):
-                task.cancel()
-            await asyncio.gather(*workers, stopped, return_exceptions=True)
+        workers = [self._work(jobs) for _ in range(self._concurrency)]
+        return await worked(workers, stop, self._stop) and len(self._outcomes) >= len(set(refs))
+
+    def _stop(self) -> None:
+        self._stopping = True
 
     def _take_over(self, refs: Sequence[InstanceRef]) -> None:
         kept = dict(self._store.results(self._scope)) if self._store is not None else {}

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from eval.crew import worked
 from eval.judges.human import HumanRuling
 from eval.model import Verdict
 from eval.profile import Item, Profile, ScoringContext, Unit
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
 ENVIRONMENT_NOTE = "environment: "
 """How notes begin that are problems of an environment's material."""
-
-GRACE_SECONDS = 0.8
-"""How long units that are under way may still take when a batch is stopped."""
 
 
 @dataclass(frozen=True)
@@ -180,27 +178,18 @@ class Engine:
                 plan.results.load()
         jobs = self._jobs()
         most = sum(len(plan.items) for plan in self._runs)
-        workers = [asyncio.create_task(self._work(jobs)) for _ in range(min(self._concurrency, most))]
+        workers = [self._work(jobs) for _ in range(min(self._concurrency, most))]
         flusher = asyncio.create_task(self._flush_regularly())
-        stopped = asyncio.create_task(stop.wait())
         try:
-            waiting: set[asyncio.Task[None]] = set(workers)
-            while waiting and not stopped.done():
-                finished, _ = await asyncio.wait({*waiting, stopped}, return_when=asyncio.FIRST_COMPLETED)
-                for task in finished & waiting:
-                    waiting.discard(task)
-                    task.result()
-            if waiting:
-                # What is about to be answered is answered, and paid for: it is worth a moment.
-                self._stopping = True
-                await asyncio.wait(waiting, timeout=GRACE_SECONDS)
-            return not waiting
+            return await worked(workers, stop, self._stop)
         finally:
-            for task in (*workers, flusher, stopped):
-                task.cancel()
-            await asyncio.gather(*workers, flusher, stopped, return_exceptions=True)
+            flusher.cancel()
+            await asyncio.gather(flusher, return_exceptions=True)
             for plan in self._runs:
                 plan.results.flush()
+
+    def _stop(self) -> None:
+        self._stopping = True
 
     def _jobs(self) -> Iterator[tuple[int, Unit]]:
         """Units of all runs, those of the same place side by side: their ground truth is then executed once."""

@@ -56,11 +56,8 @@ async def produce(wiring: Wiring, batch: BatchOptions, stop: Stop, folder: Path)
         narrate(f"agent {wiring.agent.name}: {counts}")
         for note in getattr(wiring.agent, "notes", tuple)():
             narrate(note)
-    outcomes = production.outcomes(refs)
-    for detail in list(dict.fromkeys(outcome.detail for outcome in outcomes if outcome.failed))[:5]:
-        narrate(f"vakra-tui: {detail}")
     file = folder / "outcomes.json"
-    write_outcomes(file, outcomes)
+    write_outcomes(file, production.outcomes(refs))
     wiring.options = msgspec.structs.replace(wiring.options, produced=str(file))
     return True
 
