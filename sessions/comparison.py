@@ -26,14 +26,15 @@ LISTED = 50
 class Pair(Value, frozen=True):
     """One row of an alignment: indexes from 0 into the left and the right steps, None where a side has nothing.
 
-    ``elsewhere`` is, for a step that stands alone, the index of an equal step of the other side that stands alone too:
-    the same call, made at another place.
+    ``elsewhere`` is, for a step that stands alone, the index of a step of the other side that stands alone too: the
+    same call made at another place, or (``likewise`` False) a call of the same tool there.
     """
 
     left: int | None
     right: int | None
     relation: Relation
     elsewhere: int | None = None
+    likewise: bool = True
 
 
 def aligned(left: Sequence[Step], right: Sequence[Step]) -> list[Pair]:
@@ -50,7 +51,7 @@ def aligned(left: Sequence[Step], right: Sequence[Step]) -> list[Pair]:
     pairs = [Pair(left=n, right=n, relation="same") for n in range(start)]
     pairs += _between(left, right, keys, (start, len(left) - ends), (start, len(right) - ends))
     pairs += [Pair(left=len(left) - n, right=len(right) - n, relation="same") for n in range(ends, 0, -1)]
-    return _with_moved(pairs, keys)
+    return _with_moved(pairs, left, right, keys)
 
 
 _Keys = tuple[list[Any], list[Any]]
@@ -128,26 +129,37 @@ def _likeness(left: Step, right: Step, keys: _Keys, row: int, column: int) -> fl
     return 0.0
 
 
-def _with_moved(pairs: list[Pair], keys: _Keys) -> list[Pair]:
-    """The pairs, those that stand alone with the equal step that stands alone on the other side."""
-    alone: dict[Any, list[int]] = {}
-    for pair in pairs:
-        if pair.right is not None and pair.left is None:
-            alone.setdefault(keys[1][pair.right], []).append(pair.right)
-    partner: dict[int, int] = {}
-    told: list[Pair] = []
-    for pair in pairs:
-        if pair.left is not None and pair.right is None and (waiting := alone.get(keys[0][pair.left])):
-            partner[waiting[0]] = pair.left
-            told.append(Pair(left=pair.left, right=None, relation="only_left", elsewhere=waiting.pop(0)))
-        else:
-            told.append(pair)
-    return [
-        Pair(left=None, right=pair.right, relation="only_right", elsewhere=partner.get(pair.right))
-        if pair.left is None and pair.right is not None
-        else pair
-        for pair in told
-    ]
+def _with_moved(pairs: list[Pair], left: Sequence[Step], right: Sequence[Step], keys: _Keys) -> list[Pair]:
+    """The pairs, those that stand alone with the step that they stand for on the other side: equal ones first."""
+    partners: dict[tuple[str, int], tuple[int, bool]] = {}
+    tools = [_tool(step) for step in left], [_tool(step) for step in right]
+    for names, likewise in ((keys, True), (tools, False)):
+        waiting: dict[Any, list[int]] = {}
+        for pair in pairs:
+            if pair.left is None and pair.right is not None and ("right", pair.right) not in partners:
+                waiting.setdefault(names[1][pair.right], []).append(pair.right)
+        for pair in pairs:
+            if pair.right is not None or pair.left is None or ("left", pair.left) in partners:
+                continue
+            name = names[0][pair.left]
+            if name is not None and (others := waiting.get(name)):
+                other = others.pop(0)
+                partners["left", pair.left] = other, likewise
+                partners["right", other] = pair.left, likewise
+    return [_beside(pair, partners) for pair in pairs]
+
+
+def _tool(step: Step) -> str | None:
+    """The tool of a call; None for what is no call."""
+    return step.decision.call.name if isinstance(step.decision, CallTool) else None
+
+
+def _beside(pair: Pair, partners: Mapping[tuple[str, int], tuple[int, bool]]) -> Pair:
+    alone = ("left", pair.left) if pair.right is None else ("right", pair.right) if pair.left is None else None
+    found = partners.get(alone) if alone is not None else None  # type: ignore[arg-type]
+    if found is None:
+        return pair
+    return Pair(left=pair.left, right=pair.right, relation=pair.relation, elsewhere=found[0], likewise=found[1])
 
 
 class Difference(Value, frozen=True):

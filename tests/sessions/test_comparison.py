@@ -79,6 +79,19 @@ def test_a_call_made_at_another_place_is_said_to_be_there() -> None:
     ]
 
 
+def test_a_tool_called_at_another_place_with_other_arguments_is_said_to_be_there() -> None:
+    left = [made("a", x=1), made("b"), made("b")]
+    right = [made("b"), made("b"), made("a", x=2), made("c")]
+    pairs = [(pair.left, pair.right, pair.elsewhere, pair.likewise) for pair in aligned(left, right)]
+    assert pairs == [
+        (0, None, 2, False),
+        (1, 0, None, True),
+        (2, 1, None, True),
+        (None, 2, 0, False),
+        (None, 3, None, True),
+    ]
+
+
 def test_handles_stand_for_the_calls_behind_them() -> None:
     left = [
         made("get_data", "retrieved_1", opening=True),
@@ -178,7 +191,7 @@ def test_every_step_is_in_one_row_and_in_order(left: list[Step], right: list[Ste
         assert (pair.relation == "same") == equal
         if pair.relation == "changed":
             assert one.decision.call.name == other.decision.call.name  # type: ignore[union-attr]
-        if pair.elsewhere is not None:
+        if pair.elsewhere is not None and pair.likewise:
             assert left[pair.left if pair.left is not None else pair.elsewhere].decision == (
                 right[pair.right if pair.right is not None else pair.elsewhere].decision
             )

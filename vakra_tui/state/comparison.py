@@ -125,7 +125,7 @@ def _step_item(pair: Pair, left: Side, right: Side, known: Handles) -> Item:
         state = "only_left" if other is None else "only_right"
         if pair.elsewhere is not None:
             there = (right if other is None else left).scene.rows[pair.elsewhere]
-            note = f"made there as step {there.number}"
+            note = f"same call as step {there.number}" if pair.likewise else f"other arguments in step {there.number}"
     elif pair.relation == "changed":
         call = isinstance(one.step.decision, CallTool)
         state = "arguments" if call else "answer"

@@ -48,8 +48,6 @@ def _step(item: Item, found: Compared) -> list[Line]:
     other = found.right.scene.rows[item.right] if item.right is not None else None
     sign, word, role = SIGNS[item.state]
     lines = [line((f"{sign} {word}  ", role), HANG, (item.name, "strong"), (_places(one, other, found), "dim"))]
-    if item.note and (one is None or other is None):
-        lines.append(line((f"  the same call is {item.note.replace('made there as', 'there, as')}", "")))
     if one is not None and other is not None and one.step is not None and other.step is not None:
         if isinstance(one.step.decision, CallTool):
             lines += [line(("arguments", "label")), *_arguments(one, other, found)]
@@ -59,8 +57,27 @@ def _step(item: Item, found: Compared) -> list[Line]:
     else:
         row = one if one is not None else other
         assert row is not None, "a row has a step"
+        lines += _elsewhere(item, found)
         lines += _alone(row)
     lines += _said("left", one) + _said("right", other)
+    return lines
+
+
+def _elsewhere(item: Item, found: Compared) -> list[Line]:
+    """Where the other side makes this call, or one of this tool, at another place."""
+    pair = item.pair
+    if pair is None or pair.elsewhere is None:
+        return []
+    there = found.right if pair.right is None else found.left
+    row = there.scene.rows[pair.elsewhere]
+    place = f"step {row.number} of {one_line(there.name, 40)}"
+    if pair.likewise:
+        return [line((f"  the same call is {place}", "accent"))]
+    lines = [line((f"  the same tool is called in {place}, where these arguments differ", "accent"))]
+    own = found.left.scene.rows[pair.left] if pair.left is not None else row
+    other = row if pair.left is not None else found.right.scene.rows[pair.right or 0]
+    if own.step is not None and other.step is not None:
+        lines += difference_lines(argument_differences(own.step, other.step, found.handles), SHOWN)
     return lines
 
 
