@@ -131,13 +131,17 @@ class CompareScreen(Screen[tuple[Where, int] | None]):
             (one_line(instance.query, 300), ""),
         )
         self.query_one("#compare-title", Banner).show_lines([title])
+        low = self.size.height < LOW
+        self.query_one("#compare-counts", Banner).tallest = 1 if low else 2
         for name, sign, role, side in (("left", "<", "removed", found.left), ("right", ">", "added", found.right)):
             head = (Span(f" {sign} {name:<6}", role), Span(f"{one_line(side.name, 30)}  ", "strong"))  # type: ignore[arg-type]
             said = [_without_label(part) for part in waterfall.strip_lines(side.scene, brief=True)]
             lines: list[Line] = [(*head, *said[0])]
-            if self.size.height >= LOW:
+            if not low:
                 lines += said[1:2]
-            self.query_one(f"#compare-{name}", Banner).show_lines(lines)
+            banner = self.query_one(f"#compare-{name}", Banner)
+            banner.tallest = 1 if low else 2
+            banner.show_lines(lines)
         self.query_one("#compare-counts", Banner).show_lines(head_lines(found))
         self._draw_detail()
 

@@ -223,17 +223,18 @@ def item_line(item: Item, found: Compared, width: int) -> Line:
         return line((item.name, "label"))
     sign, word, role = SIGNS[item.state]
     head = Span(cell(f"{sign} {word}", STATE_CELLS), role)
-    left, right = _side_words(item, found, "left"), _side_words(item, found, "right")
+    wide = width >= WIDE
+    left, right = _side_words(item, found, "left", named=wide), _side_words(item, found, "right")
     room = width - STATE_CELLS
-    if width >= WIDE:
+    if wide:
         half = (room - 3) // 2
         return (head, *_padded(left, half), Span(" \u2502 ", "bar"), *_padded(right, half))
     if item.kind == "step":
         return (head, *_padded(_narrow_step(item, found), room))
-    name = 14 if item.kind == "hop" else 16
-    each = max((room - name) // 2, 6)
-    label = Span(cell(item.name.partition(" ")[2] if item.kind == "hop" else gate_words(item.name), name), "label")
-    return (head, label, *_padded(left, each), *_padded(right, each))
+    name = 12 if item.kind == "hop" else 16
+    each = max((room - name - 1) // 2, 6)
+    label = " ".join(item.name.split(" ")[:3]) if item.kind == "hop" else gate_words(item.name)
+    return (head, Span(cell(label, name), "label"), *_padded(left, each), Span(" "), *_padded(right, each))
 
 
 def _narrow_step(item: Item, found: Compared) -> Line:
@@ -255,16 +256,15 @@ def _padded(content: Line, cells: int) -> Line:
     return (*cut, Span(" " * max(cells - sum(cell_len(span.text) for span in cut), 0)))
 
 
-def _side_words(item: Item, found: Compared, where: Where) -> Line:
-    """What one side has in a row."""
+def _side_words(item: Item, found: Compared, where: Where, *, named: bool = False) -> Line:
+    """What one side has in a row, after the name of the hop or the gate where it is ``named``."""
     side = found.side(where)
     if item.kind == "hop":
         hop = side.scene.truth.hops[_hop_place(item)]
         words, role = hop_words(hop)
-        lead = f"hop {hop.number} {hop.source} " if where == "left" else ""
-        return line((lead, "label"), (words, role)) if lead else line((words, role))
+        return line((f"hop {hop.number} {hop.source} " if named else "", "label"), (words, role))
     if item.kind == "gate":
-        return _gate_words(item.name, side, named=where == "left")
+        return _gate_words(item.name, side, named=named)
     index = item.left if where == "left" else item.right
     if index is None:
         return line((item.note, "dim"))
