@@ -192,7 +192,9 @@ class ScoresScreen(Screen[None]):
 
     def action_section(self, step: int) -> None:
         view = self.query_one("#scores", PickList)
-        view.place(self.rows.heading_after(view.cursor, step))
+        heading = self.rows.heading_after(view.cursor, step)
+        view.scroll_to(y=heading, animate=False, force=True)
+        view.place(heading)
         self._draw_behind()
 
     def action_signs(self) -> None:

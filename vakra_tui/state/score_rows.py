@@ -30,7 +30,7 @@ SLICE_WORDS = {
     "domain": "Domain",
     "model": "Model",
 }
-LEVEL_WORDS = {"tool": "tool", "argument_names": "argument names", "argument_values": "argument values"}
+LEVEL_WORDS = {"tool": "tool", "argument_names": "names", "argument_values": "values"}
 ORDER = ("hops", *(name for name in SLICES if name != "hops"))
 
 STATUS_WORDS = {
@@ -171,7 +171,7 @@ class ScoreRows:
                 continue
             for source in self._sources:
                 told = [f"{_difference(source, place, share) or '-':>12}" for place, share in enumerate(shares)]
-                yield Row(line((cell(f"  {one_line(source.name, 30)}", room), "dim"), ("".join(told), "dim")))
+                yield Row(line(("  " + cell(source.name, room - 2), "dim"), ("".join(told), "dim")))
         others = [source for source in self._sources if not _is_test_split(source)]
         if others:
             counted = ", ".join(f"{one_line(source.name, 30)} {source.counted:,}" for source in others)
