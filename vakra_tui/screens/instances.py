@@ -80,7 +80,7 @@ class InstancesScreen(NarrowingVerbs):
 
     def on_mount(self) -> None:
         self.field.display = False
-        self.rows.focus()
+        self.set_focus(self.rows)
         self.draw()
         self.set_interval(FOLLOW_EVERY_S, self._follow)
 

@@ -91,8 +91,9 @@ class NarrowingVerbs(Screen[None]):
             self.draw()
 
     def action_find(self) -> None:
+        """Go to the search line at once, so that letters typed behind the key get there."""
         self.field.display = True
-        self.field.focus()
+        self.set_focus(self.field)
 
     @on(CleanInput.Changed, "#find")
     def _searched(self, event: CleanInput.Changed) -> None:
@@ -100,7 +101,7 @@ class NarrowingVerbs(Screen[None]):
 
     @on(CleanInput.Submitted, "#find")
     def _found(self) -> None:
-        self.rows.focus()
+        self.set_focus(self.rows)
 
     def action_differing(self) -> None:
         """Only the instances that the runs fare differently on, or all again."""
@@ -118,7 +119,7 @@ class NarrowingVerbs(Screen[None]):
             self.listing.only = None
             self.search(self.listing.search)
         self.field.display = False
-        self.rows.focus()
+        self.set_focus(self.rows)
 
     def show_only(self, keys: frozenset[EntryKey], words: str) -> None:
         """Show exactly these rows, and say why in ``words``; escape shows all again."""
@@ -138,7 +139,7 @@ class NarrowingVerbs(Screen[None]):
         text = await self.app.push_screen_wait(FiltersScreen(filters, await self.app.engine.call(filters.all)))
         if text is not None:
             self._narrow(text)
-            self.rows.focus()
+            self.set_focus(self.rows)
 
     @work(exclusive=True, group="filters")
     async def action_keep_filter(self) -> None:

@@ -13,8 +13,11 @@ from vakra_tui.state.lines import Role
 if TYPE_CHECKING:
     from vakra_tui.state.listing import Entry
 
-LEAST_QUERY = 34
+LEAST_QUERY = 32
 """Cells of the query below which further columns give way to it."""
+
+EASY_QUERY = 44
+"""Cells of the query from which on other columns may be said in full."""
 
 LEAST_BESIDE_RUNS = 16
 """Cells of the query that the verdicts of many runs leave at least; the runs that do not fit are turned to."""
@@ -201,14 +204,14 @@ def layout(width: int, runs: int, capabilities: frozenset[int]) -> Layout:
     wanted: Sequence[tuple[Column, frozenset[int]]] = (
         (POLICY_SHORT, frozenset({4})),
         (HOPS, frozenset({0, 1, 2, 3, 4})),
-        (TURNS, frozenset({4})),
         (STYLE, frozenset({1})),
+        (TURNS, frozenset({4})),
     )
     for column, concerned in wanted:
         if capabilities & concerned and room - column.cells - 1 >= LEAST_QUERY:
             chosen.append(column)
             room -= column.cells + 1
-    if POLICY_SHORT in chosen and room - (POLICY.cells - POLICY_SHORT.cells) >= LEAST_QUERY:
+    if POLICY_SHORT in chosen and room - (POLICY.cells - POLICY_SHORT.cells) >= EASY_QUERY:
         chosen[chosen.index(POLICY_SHORT)] = POLICY
         room -= POLICY.cells - POLICY_SHORT.cells
     order = (CAPABILITY, DOMAIN, DOMAIN_WIDE, STYLE, TURNS, HOPS, POLICY, POLICY_SHORT)

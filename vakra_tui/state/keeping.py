@@ -68,6 +68,20 @@ class Keeping:
                 return None
             before = page.next
 
+    async def session(self, dataset: str, uuid: str, run: str, key: str = "") -> StoredSession | None:
+        """The session of this key, or without one the last that a person worked on."""
+        store = self.ready()
+        if store is None or not key:
+            return await self.last_session(dataset, uuid, run)
+        return await store.load(key)
+
+    async def delete(self, session_id: int) -> None:
+        """Delete a session. Raises ``StoreError``."""
+        store = self.ready()
+        if store is None:
+            raise StoreError(self.problem)
+        await store.delete(session_id)
+
     async def flags(self, dataset: str) -> dict[str, str]:
         """uuid -> note of every flag on a ground truth of a dataset."""
         store = self.ready()

@@ -113,6 +113,7 @@ class Listing:
         self.problem = found.problem
         if not found.problem:
             self.shown = list(found.entries)
+            self._capabilities = frozenset(entry.capability for entry in self.shown or self.entries)
 
     def _among(self) -> list[Entry]:
         only = self.only

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 class Subject:
-    """What is debugged: an instance (of the dataset, or made from an extra prediction) and a run's prediction of it."""
+    """What is debugged: an instance (of the dataset, or made from an extra prediction) and a run's prediction of it.
+
+    ``stored`` is the key of the session that is opened again, where a certain one is wanted.
+    """
 
     def __init__(
         self,
@@ -23,11 +26,13 @@ class Subject:
         *,
         extra: bool = False,
         learned: Callable[[Verdict], None] | None = None,
+        stored: str = "",
     ) -> None:
         self.instance = instance
         self.run = run
         self.prediction = prediction
         self.extra = extra
+        self.stored = stored
         self._learned = learned
 
     def learned(self, verdict: Verdict) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from eval.truths import GroundTruths, Truth
     from sessions.agent import Agent
     from sessions.breakpoints import Breakpoint
+    from sessions.store import SessionSummary
     from sessions.submissions import Run
     from toolenv.dataset import Dataset
     from vakra_tui.state.database import Database, Table
@@ -248,12 +249,17 @@ class World(Gathering):
             and (one.instance is not None or run in one.predictions)
         ]
 
-    def session(self, entry: Entry, run: str | None = None) -> DebugSession:
-        """A debugger session on a row: on the prediction of ``run``, or of the first run that has one."""
-        chosen = run if run is not None else next(iter(entry.predictions), None)
+    def session(self, entry: Entry, run: str | None = None, stored: SessionSummary | None = None) -> DebugSession:
+        """A debugger session on a row: on the prediction of ``run``, or of the first run that has one.
+
+        ``stored`` is the session that is opened again; it is on the prediction of its own run, where that is open.
+        """
 
         def load() -> Subject:
             readings = self.readings
+            chosen = run if run is not None else next(iter(entry.predictions), None)
+            if stored is not None:
+                chosen = self._run_of(stored)
             prediction = self._prediction(entry, chosen)
             instance = self._instance(entry, prediction)
 
@@ -262,10 +268,33 @@ class World(Gathering):
                     entry.verdicts[chosen] = verdict
                     entry.kept.discard(chosen)
 
-            name = chosen if chosen is not None else next(iter(self._runs), "")
-            return Subject(instance, name, prediction, extra=entry.instance is None, learned=learned)
+            otherwise = stored.run if stored is not None else next(iter(self._runs), "")
+            return Subject(
+                instance,
+                chosen if chosen is not None else otherwise,
+                prediction,
+                extra=entry.instance is None,
+                learned=learned,
+                stored=stored.key if stored is not None else "",
+            )
 
         return DebugSession(self, load, entry)
+
+    def _run_of(self, stored: SessionSummary) -> str | None:
+        """The open run that a stored session is about."""
+        found = (name for name, run in self._runs.items() if run.fingerprint() == stored.run_fingerprint)
+        return next(found, None)
+
+    def entry_of(self, stored: SessionSummary) -> Entry | None:
+        """The row that a stored session is about."""
+        key = (stored.capability, stored.domain, stored.uuid)
+        return next((entry for entry in self.listing.entries if entry.key == key), None)
+
+    def lacking(self, stored: SessionSummary) -> str:
+        """What opening a session of this dataset needs; empty where nothing is missing."""
+        if self.entry_of(stored) is None:
+            return f"The list does not hold its instance. Start without selectors, or with --instance {stored.uuid}."
+        return ""
 
     def _prediction(self, entry: Entry, run: str | None) -> Prediction | None:
         if run is None or run not in entry.predictions:

@@ -70,7 +70,7 @@ class Opening(Playing, Judging):
         if store is not None:
             try:
                 await self.world.read_flags()
-                stored = await self.world.keeping.last_session(dataset, self.instance.uuid, run)
+                stored = await self.world.keeping.session(dataset, self.instance.uuid, run, self.subject.stored)
             except StoreError as error:
                 self._store_problem = str(error)
                 store = None
@@ -105,12 +105,16 @@ class Opening(Playing, Judging):
             self._marking = Marking(remarks_of(stored.marks, stored.notes))
             newest = len(stored.tree.branches) - 1
             timeline.go_to(stored.tree.branch(newest).length, newest)
+            if self.subject.stored and stored.cursor is not None:
+                left = stored.tree.branch(stored.cursor.branch)
+                timeline.go_to(left.length, left.number)
+                self.left = stored.cursor.at
             steps = timeline.steps
             if any(step.actor == "human" for step in steps):
                 self.wheel = "human"
                 timeline.hand_over(self._driver())
         try:
-            await timeline.tools()
+            self._offered = await timeline.tools()
         except EnvironmentFailure as error:
             self._problem = str(error)
             await timeline.close()
