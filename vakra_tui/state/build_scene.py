@@ -233,6 +233,8 @@ def _difference(gap: Gap) -> str:
         return "the tool has no such argument"
     if gap.kind != "value":
         return ""
+    if gap.given == gap.expected and not gap.unset:
+        return "not the table that is due"
     return "the reference leaves it out" if gap.unset else f"reference: {_json(gap.expected)}"
 
 

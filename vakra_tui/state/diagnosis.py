@@ -183,7 +183,7 @@ def _of_hop(scene: Scene, gate: str, hop: HopRow, outcome: Literal["fail", "unde
     if step is None:
         step, what = _instead(scene, hop)
     elif hop.gaps:
-        argument = hop.gaps[0].argument
+        argument = next((gap.argument for gap in hop.gaps if gap.kind != "missing"), hop.gaps[0].argument)
         what = "; ".join(gap_words(gap) for gap in hop.gaps)
     else:
         row = scene.rows[step]
@@ -245,7 +245,7 @@ def gap_words(gap: Gap) -> str:
     if gap.unset:
         return f"{name} is {value_words(gap.given)}, which the reference leaves out"
     if gap.given == gap.expected:
-        return f"{name} is {value_words(gap.given)}, which is another table here"
+        return f"{name} is {value_words(gap.given)}, which is not the table that is due"
     return f"{name} is {value_words(gap.given)} where {value_words(gap.expected)} is due"
 
 

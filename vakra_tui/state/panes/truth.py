@@ -201,7 +201,7 @@ def _argument(name: str, value: object, takes: Sequence[int], gap: Gap | None, h
     if gap is not None and gap.kind == "missing":
         parts.append(Span(f"  step {hop.aligned} lacks it", "warn"))
     elif gap is not None and gap.given == value:
-        parts.append(Span(f"  in step {hop.aligned} that is another table", "warn"))
+        parts.append(Span(f"  in step {hop.aligned} it is not this table", "warn"))
     elif gap is not None:
         parts.append(Span(f"  step {hop.aligned} has {value_words(gap.given, 40)}", "warn"))
     return tuple(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from eval.model import Evidence, Ruling, StageResult, Verdict
-from vakra_tui.state.diagnosis import Place, diagnose, places, step_words
+from vakra_tui.state.diagnosis import Place, places, step_words
 from vakra_tui.state.lines import HANG, Line, Role, Span, line
 from vakra_tui.state.scene import Scene
 
@@ -31,41 +31,42 @@ BRIEFEST_BELOW = 20
 """Cells of a verdict in a list below which it is said in fewer words, and in one."""
 
 
-def strip_lines(scene: Scene, *, brief: bool = False) -> list[Line]:
+def strip_lines(scene: Scene, *, brief: bool = False, whole: bool = False, shown: int = 0) -> list[Line]:
     """A summary line, what broke and what would have been right, then one line a gate with its reason.
 
-    ``brief``: the first two alone, where they say why; else the reason of the deciding gate.
+    ``brief``: the first two alone, where they say why; else the reason of the deciding gate. ``whole``: gates that were
+    not reached have a line, too. ``shown`` is which of the places is told that the deciding gate points at.
     """
     verdict = scene.verdict
     if verdict is None:
         return [_without_verdict(scene)]
-    broken = diagnose(scene)
-    lines = [summary(verdict, stale=scene.stale, brief=brief and broken is not None), *_other_profile(scene)]
-    if broken is not None:
-        lines += broke_lines(scene, broken, brief=brief)
-    details = ([] if broken is not None else [_decisive(verdict)]) if brief else _details(verdict)
+    found = places(scene)
+    lines = [summary(verdict, stale=scene.stale, brief=brief and bool(found)), *_other_profile(scene)]
+    if found:
+        lines += broke_lines(scene, found, shown if shown < len(found) else 0, brief=brief)
+    details = ([] if found else [_decisive(verdict)]) if brief else _details(verdict, whole=whole or not found)
     return [*lines, *[part for part in details if part]]
 
 
-def broke_lines(scene: Scene, place: Place, *, brief: bool = False) -> list[Line]:
+def broke_lines(scene: Scene, found: Sequence[Place], shown: int, *, brief: bool = False) -> list[Line]:
     """Which step broke it, why, and what the reference does instead; in one line where ``brief``."""
+    place = found[shown]
     where = step_words(scene.rows[place.step]) if place.step is not None and place.step < len(scene.rows) else ""
-    label = "BROKEN" if place.outcome == "fail" else "OPEN"
-    role: Role = "fail" if place.outcome == "fail" else "warn"
+    label = "OPEN" if place.outcome == "undecided" else "BROKEN" if not shown else "ALSO"
+    role: Role = "warn" if place.outcome == "undecided" else "fail"
     parts = [Span(f" {label:<9} ", role), HANG]
     sieve = scene.verdict.sieve if scene.verdict is not None else None
-    if brief and sieve not in (None, "none", "undecided"):
+    if brief and sieve not in (None, "none", "undecided") and not shown:
         parts.append(Span(f"{SIEVE_WORDS[sieve]}, ", "label"))
     if where:
-        parts += [Span(where, "strong"), Span("  " if where.endswith(",") else ": ", "dim")]
+        parts += [Span(where, "strong"), Span(" " if where.endswith(",") else ": ", "dim")]
     parts.append(Span(place.what or "no reason given"))
     hidden = not (scene.reference_shown or (place.hop or 0) <= scene.hints)
     right = "" if hidden or place.outcome != "fail" else place.right
-    count = len(places(scene))
-    jump = Span(f"   i shows {'it' if count == 1 else f'all {count}'}", "dim")
     if brief:
         return [(*parts, *((Span("  \u2192 right: ", "ok"), Span(right)) if right else ()))]
-    lines: list[Line] = [(*parts, jump)]
+    count = f" ({shown + 1} of {len(found)})" if len(found) > 1 else ""
+    lines: list[Line] = [(*parts, Span(f"   i goes there{count}", "dim"))]
     if right:
         lines.append((Span(" RIGHT     ", "ok"), HANG, Span(right), *_hop_words(place)))
     return lines
@@ -143,12 +144,13 @@ def outcome_span(outcome: str) -> Span:
     return Span(text.replace(" ", "\u00a0"), role)
 
 
-def _details(verdict: Verdict) -> list[Line]:
+def _details(verdict: Verdict, *, whole: bool) -> list[Line]:
     lines: list[Line] = []
     if verdict.detail:
         lines.append(line(("   ", ""), (verdict.detail, "")))
     for stage in verdict.stages:
-        lines += _stage(stage)
+        if whole or stage.outcome != "skipped":
+            lines += _stage(stage)
     return lines
 
 

@@ -1,0 +1,156 @@
+"""The debugger's verbs that lead a person: to the evidence, to the verdict explained, to divergences; marks, notes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from textual import events, on, work
+
+from vakra_tui.screens.debug_base import DebugBase
+from vakra_tui.state.diagnosis import Place, next_divergence, places
+from vakra_tui.state.panes.hop_graph import HopGraph
+from vakra_tui.widgets.line_view import LineView
+from vakra_tui.widgets.step_view import StepView
+
+if TYPE_CHECKING:
+    from eval.model import Verdict
+
+NOTE_AT_MOST = 2_000
+"""Characters of a note that the dialog takes up again."""
+
+
+class GuidingVerbs(DebugBase):
+    """Where it broke and why, in the panes; and what a person leaves at a step."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._led: Verdict | None = None
+        self.evidence_shown = 0
+
+    # --- the evidence of the deciding gate -----------------------------------------------------------------------
+
+    def action_evidence(self) -> None:
+        """Go to what the deciding gate points at; pressed again, to the next such place. The waterfall tells it."""
+        scene = self.scene
+        if scene is None:
+            return
+        found = places(scene)
+        if not found:
+            self.app.toast(self._nothing_to_see(), warn=scene.verdict is None)
+            return
+        number = (self.evidence_shown + 1) % len(found) if self._led is scene.verdict else 0
+        self._led, self.evidence_shown = scene.verdict, number
+        self._draw_waterfall()
+        self._lead_to(found[number])
+
+    def _nothing_to_see(self) -> str:
+        verdict = self.scene.verdict if self.scene is not None else None
+        if verdict is None:
+            return "There is no verdict yet; v evaluates this branch."
+        if verdict.passed:
+            return "Every gate passed; I shows what each of them saw."
+        return f"No gate ruled ({verdict.reason or verdict.status}); I shows why."
+
+    def _lead_to(self, place: Place) -> None:
+        """Cursor on the step, its call in view, the hop marked and in view, the argument on screen."""
+        if place.step is not None:
+            self._move(place.step)
+            self._choose_tab("call")
+            view = self.query_one("#step", StepView)
+            view.call_after_refresh(view.choose_argument, place.argument)
+        self.point_at_hop(place.hop)
+        if self.has_class("-narrow"):
+            self.action_pane("step" if place.step is not None else "ground truth")
+
+    def point_at_hop(self, hop: int | None) -> None:
+        """Mark a hop of the reference path and bring it into view; None takes the mark away."""
+        view = self.query_one("#truth", LineView)
+        graph = view.source
+        if not isinstance(graph, HopGraph):
+            return
+        if graph.marked != (hop or 0):
+            graph.marked = hop or 0
+            view.reload()
+        row = graph.row_of(hop) if hop is not None else None
+        if row is None:
+            return
+        height = view.scrollable_content_region.height
+        if not view.scroll_offset.y <= row < view.scroll_offset.y + max(height - 4, 1):
+            view.scroll_to(y=max(row - 1, 0), animate=False, force=True)
+
+    def _draw_waterfall(self) -> None:
+        raise NotImplementedError
+
+    def _choose_tab(self, name: str) -> None:
+        raise NotImplementedError
+
+    def action_pane(self, name: str) -> None:
+        raise NotImplementedError
+
+    @on(events.Click, "#waterfall")
+    def _waterfall_clicked(self) -> None:
+        self.action_evidence()
+
+    @work(exclusive=True, group="doing")
+    async def action_inspect(self) -> None:
+        """The verdict explained: every gate with its evidence, what a judge was shown and what it said."""
+        from vakra_tui.screens.verdict import VerdictScreen
+
+        if self.scene is None:
+            return
+        if await self.app.push_screen_wait(VerdictScreen(self.session, self.scene)):
+            self.action_evidence()
+
+    # --- divergences -------------------------------------------------------------------------------------------------
+
+    @work(group="session")
+    async def action_divergence(self) -> None:
+        """On to the next step that is not as in the reference path; what was not run yet runs up to it."""
+        scene = self.scene
+        if scene is None:
+            return
+        index = next_divergence(scene, self.cursor)
+        if index is not None:
+            self._move(index)
+            self.point_at_hop(scene.rows[index].hop)
+            return
+        if scene.finished or scene.wheel == "human":
+            self.app.toast("No further divergence from the reference path.")
+            return
+        self._follow = True
+        found: list[bool] = []
+
+        async def run() -> None:
+            found.append(await self.session.run_to_divergence(self.behind))
+
+        if await self._do(run) and self.scene is not None:
+            pause = self.scene.pause
+            self._move(pause.number - 1 if pause is not None else self.scene.executed - 1)
+            if not any(found):
+                self.app.toast("No further divergence from the reference path.")
+
+    # --- marks and notes ---------------------------------------------------------------------------------------------
+
+    @work(group="session")
+    async def action_mark_step(self) -> None:
+        """Mark the step under the cursor, or take its mark away."""
+        if self.row is None or self.row.step is None:
+            self.app.toast("Only a step that was executed can be marked.", warn=True)
+            return
+        await self._do(self.session.mark, self.cursor)
+
+    @work(exclusive=True, group="doing")
+    async def action_note_step(self) -> None:
+        """Write a note on the step under the cursor; an empty one takes it away."""
+        from vakra_tui.screens.ask import AskScreen
+
+        row, cursor = self.row, self.cursor
+        if row is None or row.step is None:
+            self.app.toast("Only a step that was executed can have a note.", warn=True)
+            return
+        before = "\n".join(row.remarks)[:NOTE_AT_MOST]
+        note = "an empty note takes it away" if before else "kept with the session, and shown with the step"
+        title = f"Note on step {row.number}" if row.number else "Note on the opening"
+        written = await self.app.push_screen_wait(AskScreen(title, value=before, note=note))
+        if written is not None and written != before:
+            await self._do(self.session.note, cursor, written)

@@ -1,0 +1,164 @@
+"""The debugger's verbs that take something out of it: copies, the user's own programs, exports."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual import work
+from textual.app import SuspendNotSupported
+
+from toolenv.errors import DataError, VakraError
+from vakra_tui.screens.debug_base import DebugBase
+from vakra_tui.state import outside
+from vakra_tui.state.copies import CLIPBOARD_AT_MOST, Copy, copies_of
+from vakra_tui.text import count_words, size_words
+
+if TYPE_CHECKING:
+    from vakra_tui.state.outside import Kind
+
+
+class TakingVerbs(DebugBase):
+    """Copy, open in a pager or an editor, export."""
+
+    def _copies(self) -> tuple[Copy, ...]:
+        if self.scene is None:
+            return ()
+        wiring = self.app.world.wiring
+        return copies_of(self.scene, self.row, "" if wiring.sample else str(wiring.data_path))
+
+    async def _picked_copy(self, question: str) -> Copy | None:
+        """One of the things that can be taken, chosen by a person."""
+        from vakra_tui.screens.choice import ChoiceScreen
+
+        found = self._copies()
+        if not found:
+            self.app.toast("There is nothing here yet.")
+            return None
+        picked = await self.app.push_screen_wait(ChoiceScreen(question, [(each.name, each.words) for each in found]))
+        return next((each for each in found if each.name == picked), None)
+
+    @work(exclusive=True, group="doing")
+    async def action_copy(self) -> None:
+        """Copy something of this step or branch: to the terminal's clipboard and, for terminals without, to a file."""
+        chosen = await self._picked_copy("Copy what?")
+        if chosen is None:
+            return
+        try:
+            text = await asyncio.to_thread(chosen.text)
+        except VakraError as error:
+            self.app.report(str(error))
+            return
+        text = text.encode("utf-8", "replace").decode("utf-8")
+        size = len(text.encode())
+        place = self.app.world.memory.folder / "copied" / chosen.file
+        kept = await asyncio.to_thread(_kept, place, text)
+        where = f"it is in {place}" if kept else "and no file of it could be written"
+        if size > CLIPBOARD_AT_MOST:
+            self.app.toast(f"{size_words(size)} are too much for a terminal's clipboard; {where}", warn=not kept)
+            return
+        self.app.copy_to_clipboard(text)
+        also = f"if your terminal does not take it, {where}" if kept else where
+        self.app.toast(f"Copied the {chosen.name} ({size_words(size)}); {also}")
+
+    @work(exclusive=True, group="doing")
+    async def action_outside(self) -> None:
+        """Open something of this step or branch in the user's pager or editor; the screen comes back afterwards."""
+        from vakra_tui.screens.choice import ChoiceScreen
+
+        kinds = outside.offered()
+        if not kinds:
+            self.app.report(_no_program(), title="No program to open it in")
+            return
+        chosen = await self._picked_copy("Open what?")
+        if chosen is None:
+            return
+        kind: Kind = kinds[0]
+        if len(kinds) > 1:
+            choices = [("pager", "to read it"), ("editor", "a copy of it; what is changed there is not read back")]
+            picked = await self.app.push_screen_wait(ChoiceScreen(f"Open the {chosen.name} in your", choices))
+            if picked is None:
+                return
+            kind = "editor" if picked == "editor" else "pager"
+        try:
+            text = await asyncio.to_thread(chosen.text)
+            with self.app.suspend():
+                # Nothing may be drawn while the other program has the terminal, so the event loop waits with it.
+                outside.run(kind, text, chosen.file)
+        except SuspendNotSupported:
+            self.app.report("This terminal (a browser, say) cannot be handed to another program; y copies instead.")
+        except VakraError as error:
+            self.app.report(str(error))
+
+    @work(exclusive=True, group="doing")
+    async def action_export(self) -> None:
+        """Write this branch in one of the forms that others read."""
+        from vakra_tui.screens.ask import AskScreen
+        from vakra_tui.screens.choice import ChoiceScreen
+        from vakra_tui.state.export import FORM_KINDS, LAYOUT_KINDS, default_place
+
+        if self.scene is None:
+            return
+        choices = [*LAYOUT_KINDS.items(), *FORM_KINDS.items()]
+        kind = await self.app.push_screen_wait(ChoiceScreen("Export this branch as", [(n, w) for n, w in choices]))
+        if kind is None:
+            return
+        question = "Folder to write it to" if kind in LAYOUT_KINDS else "File to write it to"
+        place = default_place(kind, self.scene.instance, self.scene.branch)
+        written = await self.app.push_screen_wait(AskScreen(question, value=place))
+        if not written:
+            return
+        try:
+            path = await self._exported(kind, written)
+        except VakraError as error:
+            self.app.report(str(error))
+            return
+        self.app.toast(f"Written: {path}")
+
+    async def _exported(self, kind: str, place: str) -> Path:
+        """Write the branch; a file that is there already and holds something else is replaced only with consent."""
+        from vakra_tui.screens.choice import ChoiceScreen
+        from vakra_tui.state.export import LAYOUT_KINDS, export_form
+
+        if kind in LAYOUT_KINDS:
+            layout = "reference" if kind == "reference" else "prediction"
+            return Path(await self.app.engine.run(self.session.in_turn(self.session.export, layout, place)))
+        there = await asyncio.to_thread(_size_of, place)
+        if there is not None:
+            choices = (("leave it", "write nothing"), ("replace it", f"what it holds now ({there}) is lost"))
+            if await self.app.push_screen_wait(ChoiceScreen(f"{place} is there already", choices)) != "replace it":
+                raise DataError("Nothing was written.")
+        one = await self.app.engine.run(self.session.in_turn(self.session.exported))
+        return await asyncio.to_thread(export_form, kind, place, one)
+
+
+def _size_of(place: str) -> str | None:
+    """The size of what is at a path in words, None where nothing is."""
+    path = Path(place).expanduser()
+    try:
+        return count_words(path.stat().st_size, "byte")
+    except (OSError, ValueError):
+        return None
+
+
+def _kept(place: Path, text: str) -> bool:
+    """Write a copy where only this user reads it; False where that is not possible."""
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        place.touch(mode=0o600)
+        place.write_text(text, encoding="utf-8")
+    except OSError:
+        return False
+    return True
+
+
+def _no_program() -> str:
+    """Why neither a pager nor an editor can be opened."""
+    reasons = []
+    for kind in outside.VARIABLES:
+        try:
+            outside.program_of(kind)
+        except DataError as error:
+            reasons.append(str(error))
+    return "\n".join(reasons)
