@@ -9,6 +9,7 @@ from textual import work
 from textual.screen import Screen
 
 from toolenv.errors import VakraError
+from vakra_tui.state.live.stopping import Stopped
 from vakra_tui.state.scene import Scene, StepRow
 
 if TYPE_CHECKING:
@@ -36,10 +37,17 @@ class DebugBase(Screen[None]):
         """Run a verb of the session in the engine thread; its failure becomes a dialog."""
         try:
             await self.app.engine.run(self.session.in_turn(verb, *arguments))
+        except Stopped as stopped:
+            self.app.toast(str(stopped))
+            return False
         except VakraError as error:
             self.app.report(str(error))
             return False
         return True
+
+    async def stop(self) -> bool:
+        """Stop the verb that runs; False where none does."""
+        return await self.app.engine.run(self.session.stop())
 
     @property
     def row(self) -> StepRow | None:

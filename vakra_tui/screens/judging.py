@@ -6,6 +6,7 @@ from textual import work
 
 from toolenv.errors import VakraError
 from vakra_tui.screens.debug_base import DebugBase
+from vakra_tui.state.live.stopping import Stopped
 from vakra_tui.state.rulings import GATE_WORDS, gates_of
 
 TAKE_BACK = "take back"
@@ -24,6 +25,9 @@ class JudgingVerbs(DebugBase):
 
         try:
             found = await self.app.engine.run(self.session.in_turn(self.session.repair))
+        except Stopped as stopped:
+            self.app.toast(str(stopped))
+            return
         except VakraError as error:
             self.app.report(str(error))
             return

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Literal, TypeVar
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Literal
 
 from eval.model import Verdict
 from sessions.trajectory import ExecutedTrajectory
 from toolenv.errors import DataError, EnvironmentFailure, StoreError
-from toolenv.model import Instance
+from toolenv.model import Instance, ToolSpec
+from vakra_tui.state.live.stopping import Turns
 from vakra_tui.state.remarks import Marking
 from vakra_tui.state.scene import BranchRow, Scene
 
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
     from vakra_tui.state.subject import Subject
     from vakra_tui.state.world import World
 
-T = TypeVar("T")
-
 Wheel = Literal["recording", "human", "ground_truth", "agent"]
 
 RUNNING = "running"
@@ -37,10 +36,11 @@ SHOW_EVERY_S = 0.15
 """Shortest time between two scenes while many steps run."""
 
 
-class SessionBase:
+class SessionBase(Turns):
     """What every group of a session's verbs stands on: the timeline, the turn of the verbs, the scene."""
 
     def __init__(self, world: World, load: Callable[[], Subject], entry: Entry | None = None) -> None:
+        super().__init__()
         self.world = world
         self.entry = entry
         self._load = load
@@ -61,18 +61,14 @@ class SessionBase:
         self._last_shown = 0.0
         self._executed: ExecutedTrajectory | None = None
         self._restored = False
-        self._turn = asyncio.Lock()
+        self.left: int | None = None
         self._opening = False
         self._breakpoints: tuple[Breakpoint, ...] = ()
         self._pause: Pause | None = None
         self._marking = Marking()
+        self._offered: tuple[ToolSpec, ...] = ()
         self._showing: asyncio.Task[None] | None = None
         self._analysed: tuple[tuple[int, int, bool, bool, bool], Analysed] | None = None
-
-    async def in_turn(self, verb: Callable[..., Awaitable[T]], *arguments: object) -> T:
-        """A verb when those before it are done: keys pressed while something runs are not lost and never overlap."""
-        async with self._turn:
-            return await verb(*arguments)
 
     def listen(self, listener: Callable[[Scene], None]) -> None:
         """Have every new scene handed over; called in the engine thread."""
@@ -149,6 +145,12 @@ class SessionBase:
         for listener in self._listeners:
             listener(self.scene)
 
+    def _what_works(self) -> str:
+        """What is being done, and how it is stopped."""
+        if not self._working:
+            return "opening" if self._opening else ""
+        return f"{self._working} ({self.stop_words})" if self.running else self._working
+
     def _build(self) -> Scene:
         from vakra_tui.state.build_scene import Frame, scene_of
 
@@ -163,7 +165,7 @@ class SessionBase:
             truth_problem=self._truth_problem,
             verdict=verdict,
             stale=verdict is not None and steps != length,
-            working=self._working or ("opening" if self._opening else ""),
+            working=self._what_works(),
             problem=self._problem,
             wheel=self.wheel,
             hints=self.hints,
@@ -200,7 +202,7 @@ class SessionBase:
             self.subject,
             self._executed,
             self._analysis,
-            self._truth.tools if self._truth is not None else (),
+            self._truth.tools if self._truth is not None else self._offered,
             pending=self.wheel == "recording",
             quick=quick,
         )

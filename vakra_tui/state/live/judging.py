@@ -22,6 +22,7 @@ class Judging(SessionBase):
     async def evaluate(self) -> None:
         """Score the present branch: the waterfall on what was executed so far."""
         assert self.subject is not None
+        await self._before_evaluating()
         self._working = "evaluating"
         await self._show(force=True)
         try:
@@ -36,6 +37,9 @@ class Judging(SessionBase):
         self._verdicts[branch] = (steps, verdict)
         await self._keep_verdict(branch, steps, verdict)
         await self._show(force=True)
+
+    async def _before_evaluating(self) -> None:
+        """Make up for what a verdict needs and was stopped."""
 
     async def _keep_verdict(self, branch: int, steps: int, verdict: Verdict) -> None:
         """Beside the steps in the store, for the list of sessions; a store that refuses stops nobody."""

@@ -10,9 +10,12 @@ from toolenv.errors import DataError, EnvironmentFailure, StoreError
 from vakra_tui.state.live.base import RUNNING
 from vakra_tui.state.live.judging import Judging
 from vakra_tui.state.live.playing import Playing
+from vakra_tui.state.live.stopping import Stopped
 
 if TYPE_CHECKING:
     from sessions.events import StepEvent
+
+STOPPED = "the execution of the reference path was stopped; evaluating executes it again"
 
 
 class Opening(Playing, Judging):
@@ -34,7 +37,7 @@ class Opening(Playing, Judging):
             if self._timeline is not None:
                 if self.wheel == "recording" and not self._restored:
                     await self.run_to_end()
-                if self._timeline.finished:
+                if self._timeline.finished and self._truth_problem != STOPPED:
                     await self.evaluate()
         finally:
             self._opening = False
@@ -143,9 +146,16 @@ class Opening(Playing, Judging):
         self._working = "executing the reference path"
         await self._show(force=True)
         try:
-            self._truth = await self.world.truth(self.instance)
+            self._truth = await self.stoppable(self.world.truth(self.instance))
+            self._truth_problem = ""
             self._timeline.reference = self._truth.executed.trajectory.steps
             self._analysis = truth_of(self.instance, self._truth.executed)
+        except Stopped:
+            self._truth_problem = STOPPED
         except (EnvironmentFailure, DataError) as error:
             self._truth_problem = str(error)
         self._working = ""
+
+    async def _before_evaluating(self) -> None:
+        if self._truth_problem == STOPPED:
+            await self._execute_truth()
