@@ -30,7 +30,7 @@ def test_survivors_are_put_aside_and_given_back_at_the_bound() -> None:
         gc.collect()
         assert gc.get_freeze_count() >= first + len(living)
         assert len(gc.get_objects(heap.FULL)) < heap.VISITED_AT_MOST
-        kept._first = gc.get_freeze_count() - heap.FROZEN_AT_MOST - 1
+        kept.frozen = heap.FROZEN_AT_MOST + 1
         gc.collect()
         assert gc.get_freeze_count() == 0
     finally:

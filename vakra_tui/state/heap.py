@@ -25,12 +25,12 @@ class Heap:
     """Watches the collector of this process from ``settle`` to ``release``."""
 
     def __init__(self) -> None:
-        self._first = 0
+        self.frozen = 0
+        """Objects put aside since ``settle``; counted here, as the collector would walk through all of them."""
 
     def settle(self) -> None:
         """Put everything aside that is there now; call it when start-up is over."""
         gc.freeze()
-        self._first = gc.get_freeze_count()
         if self._collected not in gc.callbacks:
             gc.callbacks.append(self._collected)
 
@@ -43,8 +43,10 @@ class Heap:
     def _collected(self, phase: str, info: dict[str, Any]) -> None:
         if phase != "stop" or info["generation"] != FULL:
             return
-        if gc.get_freeze_count() - self._first > FROZEN_AT_MOST:
+        survivors = len(gc.get_objects(FULL))
+        if self.frozen > FROZEN_AT_MOST:
             gc.unfreeze()
-            self._first = 0
-        elif len(gc.get_objects(FULL)) > VISITED_AT_MOST:
+            self.frozen = 0
+        elif survivors > VISITED_AT_MOST:
             gc.freeze()
+            self.frozen += survivors
