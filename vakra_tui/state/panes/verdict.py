@@ -165,8 +165,9 @@ def _question(asked: Asked) -> list[Line]:
             lines += [line((again, "label")), *_block(reply, "strong")]
     else:
         lines.append(line(("", ""), HANG, (_nobody(asked), "warn")))
-    for message in asked.messages:
-        lines += [line((message.get("role", "message"), "label")), *_block(message.get("content", ""), "code")]
+    for message in sorted(asked.messages, key=lambda message: message.get("role") == "system"):
+        words = "its instructions" if message.get("role") == "system" else "what it is shown"
+        lines += [line((words, "label")), *_block(message.get("content", ""), "code")]
     return lines
 
 
