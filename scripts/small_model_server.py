@@ -17,7 +17,8 @@ import xllamacpp
 CONTEXT = 8192
 """Tokens; what the model was trained with."""
 
-THREADS = 2
+THREADS = 1
+"""More of them wait for each other at every layer, which on a machine with other work takes far longer than one."""
 
 TEMPLATE = """
 {%- if tools %}

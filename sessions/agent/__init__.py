@@ -7,6 +7,7 @@ from sessions.agent.failure import AgentFailure
 from sessions.agent.running import AgentRun, run_agent
 from sessions.agent.settings import AgentSettings
 from sessions.agent.status import AgentStatus, status_of
+from sessions.agent.variation import Variation
 
 __all__ = [
     "Agent",
@@ -14,6 +15,7 @@ __all__ = [
     "AgentRun",
     "AgentSettings",
     "AgentStatus",
+    "Variation",
     "open_agent",
     "run_agent",
     "status_of",

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
 from sessions.agent.settings import AgentSettings, settings_from_environment
+from sessions.agent.variation import AS_SET, Variation
 from sessions.driver import Driver
 from toolenv.errors import DataError
 from toolenv.model import Instance, Json
@@ -23,7 +24,7 @@ class Agent(Protocol):
 
     ``name`` and ``model`` are for people and reports. ``identity`` holds every setting that decides what the agent does
     and no secret: results are taken over only from an agent of the same identity. A driver may have ``requests`` (what
-    it asked of models) and an async ``close``.
+    it asked of models) and an async ``close``. ``usual`` is how it asks where nothing else is wished.
     """
 
     @property
@@ -32,9 +33,14 @@ class Agent(Protocol):
     @property
     def model(self) -> str | None: ...
 
+    @property
+    def usual(self) -> Variation: ...
+
     def identity(self) -> Mapping[str, Json]: ...
 
-    def driver(self, instance: Instance) -> Driver: ...
+    def driver(self, instance: Instance, *, varied: Variation = AS_SET, after: Driver | None = None) -> Driver:
+        """A driver for an instance; ``varied`` asks otherwise than usual, ``after`` is the driver that it follows."""
+        ...
 
     async def aclose(self) -> None: ...
 
@@ -100,10 +106,24 @@ class ReactAgent:
         """Parameters that the endpoint refused, for the report."""
         return tuple(f"agent: {name} was not sent ({words})" for name, words in self.client.dropped.items())
 
-    def driver(self, instance: Instance) -> Driver:
+    @property
+    def usual(self) -> Variation:
+        return Variation(model=self.model, temperature=self.settings.temperature, seed=self.settings.seed)
+
+    def driver(self, instance: Instance, *, varied: Variation = AS_SET, after: Driver | None = None) -> Driver:
+        import msgspec
+
         from sessions.agent.react import ReactDriver
 
-        return ReactDriver(self.client, self.settings, on_delta=self._on_delta, embedder=self._embedder)
+        client, settings = self.client, self.settings
+        if varied.model is not None and varied.model != self.model:
+            client = client.asking(varied.model)
+        if varied.temperature is not None:
+            settings = msgspec.structs.replace(settings, temperature=varied.temperature)
+        if varied.seed is not None:
+            settings = msgspec.structs.replace(settings, seed=varied.seed)
+        turns = after.turns if isinstance(after, ReactDriver) else ()
+        return ReactDriver(client, settings, on_delta=self._on_delta, embedder=self._embedder, turns=turns)
 
     async def aclose(self) -> None:
         await self.client.aclose()

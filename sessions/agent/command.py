@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 
 from sessions.agent.arguments import read_arguments
 from sessions.agent.failure import AgentFailure
+from sessions.agent.variation import AS_SET, Variation
 from sessions.driver import Driver
 from sessions.trajectory import Actor, Answer, CallTool, Decision, GiveUp, Message, Step, Trajectory
 from toolenv.errors import DataError
@@ -113,8 +114,12 @@ class CommandAgent:
     def identity(self) -> Mapping[str, Json]:
         return {"agent": "command", "command": list(self.words), **self.options}
 
-    def driver(self, instance: Instance) -> Driver:
-        return CommandDriver(self)
+    @property
+    def usual(self) -> Variation:
+        return Variation(model=self.model)
+
+    def driver(self, instance: Instance, *, varied: Variation = AS_SET, after: Driver | None = None) -> Driver:
+        return CommandDriver(self, {**self.options, **varied.options()})
 
     async def borrowed(self) -> asyncio.subprocess.Process:
         """A process of one's own. Raises ``AgentFailure`` where the command cannot be started."""
@@ -146,8 +151,9 @@ class CommandDriver:
 
     actor: Actor = "agent"
 
-    def __init__(self, agent: CommandAgent) -> None:
+    def __init__(self, agent: CommandAgent, options: Mapping[str, Json]) -> None:
         self._agent = agent
+        self._options = options
         self._process: asyncio.subprocess.Process | None = None
 
     async def next(self, trajectory: Trajectory, tools: Sequence[ToolSpec]) -> Decision:
@@ -157,7 +163,7 @@ class CommandDriver:
         who = f"The agent {agent.words[0]!r}"
         if self._process is None:
             self._process = await agent.borrowed()
-        line = json.dumps(whole_characters(request_line(trajectory, tools, agent.options))).encode() + b"\n"
+        line = json.dumps(whole_characters(request_line(trajectory, tools, self._options))).encode() + b"\n"
         try:
             async with asyncio.timeout(agent.reply_seconds):
                 return decision_of(await _exchanged(self._process, line, who), who)

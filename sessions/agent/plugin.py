@@ -1,7 +1,8 @@
 """Agents of installed packages, found by the entry point group ``vakra_tui.agents``.
 
 The entry point is a callable ``make(instance, options) -> driver``. ``options`` is a dict with ``model`` and
-``base_url`` as they were given, or None. The driver has ``async next(trajectory, tools) -> decision`` (see
+``base_url`` as they were given, or None, and with ``temperature`` and ``seed`` where a person asked for these. The
+driver has ``async next(trajectory, tools) -> decision`` (see
 ``sessions.driver.Driver``); ``actor`` is optional, and so is an async ``close()``.
 """
 
@@ -12,6 +13,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from sessions.agent.failure import AgentFailure
+from sessions.agent.variation import AS_SET, Variation
 from sessions.driver import Driver
 from sessions.trajectory import Actor, Answer, CallTool, Decision, GiveUp, Message, Trajectory
 from toolenv.errors import DataError, VakraError
@@ -56,9 +58,13 @@ class PluginAgent:
     def identity(self) -> Mapping[str, Json]:
         return {"agent": self.name, "origin": self._origin, **self._options}
 
-    def driver(self, instance: Instance) -> Driver:
+    @property
+    def usual(self) -> Variation:
+        return Variation(model=self.model)
+
+    def driver(self, instance: Instance, *, varied: Variation = AS_SET, after: Driver | None = None) -> Driver:
         try:
-            made = self._make(instance, dict(self._options))
+            made = self._make(instance, {**self._options, **varied.options()})
         except VakraError:
             raise
         except Exception as error:  # foreign code

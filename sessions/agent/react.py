@@ -52,8 +52,8 @@ class ReactDriver:
     """Decides the steps of one instance by asking a model.
 
     ``requests`` keeps, for every completion, request and response as they were, the tools offered, and what was odd.
-    ``on_delta`` hears fragments as they arrive (streaming). Raises ``AgentFailure`` when no completion can be had; the
-    next call then asks anew.
+    ``on_delta`` hears fragments as they arrive where completions are streamed. ``turns`` are the completions of a
+    driver that this one follows. Raises ``AgentFailure`` when no completion can be had; the next call then asks anew.
     """
 
     actor: Actor = "agent"
@@ -65,13 +65,14 @@ class ReactDriver:
         *,
         on_delta: DeltaListener | None = None,
         embedder: Client | None = None,
+        turns: Sequence[Turn] = (),
     ) -> None:
         self.client = client
         self.settings = settings
         self.on_delta = on_delta
         self.requests: list[RequestRecord] = []
         self._embedder = embedder
-        self._turns: list[Turn] = []
+        self._turns: list[Turn] = list(turns)
         self._given: dict[int, int] = {}
         self._asked_at: dict[int, int] = {}
         self._offers: list[tuple[Sequence[ToolSpec], _Offer]] = []
@@ -80,6 +81,11 @@ class ReactDriver:
         self._notes: list[str] = []
         self._started: float | None = None
         self._tokens = 0
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The completions so far that made calls or were cut off."""
+        return tuple(self._turns)
 
     async def next(self, trajectory: Trajectory, tools: Sequence[ToolSpec]) -> Decision:
         """The next decision: another call of the last completion, or what a new completion says."""
@@ -173,7 +179,7 @@ class ReactDriver:
         }
         if offer.sent and not settings.parallel:
             parameters["parallel_tool_calls"] = False
-        listener = self.on_delta if self.on_delta is not None else (_unheard if settings.stream else None)
+        listener = (self.on_delta or _unheard) if settings.stream else None
         left = None
         if settings.max_seconds is not None and self._started is not None:
             left = max(0.05, settings.max_seconds - (time.monotonic() - self._started))

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from toolenv.openai_compat.exchange import Exchange
 from toolenv.openai_compat.faults import EndpointError, ProviderError
 from toolenv.openai_compat.ledger import Ledger
@@ -45,13 +47,18 @@ class Client:
         listener: Callable[[Waiting], None] | None = None,
         http_client: httpx2.AsyncClient | None = None,
         random: Random | None = None,
+        sender: Sender | None = None,
     ) -> None:
         self.settings = settings
-        self._sender = Sender(settings, listener=listener, http_client=http_client, random=random)
+        self._sender = sender or Sender(settings, listener=listener, http_client=http_client, random=random)
         self._negotiation = Negotiation(settings.dialect)
         self._probing = asyncio.Lock()
         self._probed: frozenset[str] | None = None
         self._failed_probe: tuple[float, EndpointError] | None = None
+
+    def asking(self, model: str) -> Client:
+        """A client for another model of this endpoint; connection, patience, caps and ledger are those of this one."""
+        return Client(msgspec.structs.replace(self.settings, model=model), sender=self._sender)
 
     @property
     def ledger(self) -> Ledger:
@@ -226,7 +233,9 @@ class Client:
         return ChatReply(completion=done.value, usage=done.usage, exchange=done.exchange)
 
     def _too_late(self, deadline_s: float | None) -> EndpointError:
-        return EndpointError(f"{self._sender.who} did not answer within {deadline_s:g} seconds.", kind="timeout")
+        return EndpointError(
+            f"{self._sender.who(self.settings.model)} did not answer within {deadline_s:g} seconds.", kind="timeout"
+        )
 
 
 def _everything_said(completion: Completion) -> str:

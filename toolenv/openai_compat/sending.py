@@ -98,10 +98,9 @@ class Sender:
         self.exchanges: deque[Exchange] = deque(maxlen=KEPT_EXCHANGES)
         self.retried = 0
 
-    @property
-    def who(self) -> str:
+    def who(self, model: Any) -> str:
         """The endpoint in a sentence, without credentials."""
-        return f"The endpoint {self._redacted(self._settings.base_url)} (model {self._settings.model})"
+        return f"The endpoint {self._redacted(self._settings.base_url)} (model {model})"
 
     def doubt(self) -> None:
         """Try each further request once only, until one is answered."""
@@ -129,7 +128,7 @@ class Sender:
         usage = None
         try:
             async with self._slots:
-                self._admit()
+                self._admit(body)
                 attempts = Attempts(body, on_delta)
                 value = await self._until_answered(path, attempts, read)
             assert attempts.answer is not None
@@ -161,15 +160,14 @@ class Sender:
                 self._listener(Waiting(reason=attempts.failures[-1], seconds=wait, attempt=attempts.number))
             await asyncio.sleep(wait)
 
-    def _admit(self) -> None:
+    def _admit(self, body: Mapping[str, Any]) -> None:
         """Raise ``EndpointError`` at once while the endpoint rests; the first request after that is a trial."""
         last, now = self._last_fault, time.monotonic()
         if last is None or self._unanswered < UNANSWERED_BEFORE_REST:
             return
         if now < self._rests_until:
-            message = (
-                f"{self.who} has not answered the last {self._unanswered} requests; it was not asked again. {last}"
-            )
+            who = self.who(body["model"])
+            message = f"{who} has not answered the last {self._unanswered} requests; it was not asked again. {last}"
             raise EndpointError(message, kind=last.kind, status=last.status, code=last.code)
         self._rests_until = now + self._settings.retries.rest_s + self._settings.timeout_s
 
@@ -214,8 +212,8 @@ class Sender:
     def _fault(self, error: ProviderError, more: str, attempts: Attempts) -> EndpointError:
         status = attempts.answer.status if attempts.answer is not None else error.status
         where = f" ({status})" if status is not None else ""
-        words = _VERBS[error.kind]
-        message = f"{self.who} {words}{where}: {self._redacted(error.message)[:500].rstrip('.')}.{more}"
+        head = f"{self.who(attempts.body['model'])} {_VERBS[error.kind]}{where}"
+        message = f"{head}: {self._redacted(error.message)[:500].rstrip('.')}.{more}"
         return EndpointError(
             message,
             kind=error.kind,
