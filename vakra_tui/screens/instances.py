@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
@@ -64,6 +65,7 @@ class InstancesScreen(NarrowingVerbs):
     def __init__(self) -> None:
         super().__init__()
         self.listing = Listing((), ())
+        self._following = asyncio.Lock()
         self.note: Line = line(("opening the dataset \u2026", "dim"))
 
     def compose(self) -> ComposeResult:
@@ -82,7 +84,7 @@ class InstancesScreen(NarrowingVerbs):
         self.field.display = False
         self.set_focus(self.rows)
         self.draw()
-        self.set_interval(FOLLOW_EVERY_S, self._follow)
+        self.set_interval(FOLLOW_EVERY_S, self._look)
 
     def take(self, listing: Listing) -> None:
         """Show a list."""
@@ -215,9 +217,9 @@ class InstancesScreen(NarrowingVerbs):
             compare_runs(self.app, self.entry)
 
     def action_scores(self) -> None:
-        from vakra_tui.screens.scores import ScoresScreen
+        from vakra_tui.screens.scores import open_scores
 
-        self.app.push_screen(ScoresScreen())
+        open_scores(self.app)
 
     def action_sessions(self) -> None:
         """The sessions that were stored."""
@@ -227,25 +229,32 @@ class InstancesScreen(NarrowingVerbs):
 
     # --- files that are rewritten ------------------------------------------------------------------------------------
 
-    def action_look_again(self) -> None:
+    @work(group="following")
+    async def action_look_again(self) -> None:
         """Read changed files now, as they are."""
-        self._follow(as_it_is=True)
-
-    @work(exclusive=True, group="following")
-    async def _follow(self, as_it_is: bool = False) -> None:
-        """Take up files that have changed; the cursor stays on its row."""
-        if not self.app.opened:
-            return
-        busy = self.listing.busy
-        try:
-            taken = await self.app.engine.run(self.app.world.follow(as_it_is=as_it_is))
-        except VakraError as error:
-            self.app.report(str(error), title="Changed files cannot be read")
-            return
-        if taken:
-            self.search(self.listing.search)
-            await self.app.read_rows()
-        elif as_it_is:
+        if not await self._follow(as_it_is=True):
             self.app.toast("No file has changed since it was read.")
-        if taken or busy != self.listing.busy:
-            self.draw()
+
+    @work(group="following")
+    async def _look(self) -> None:
+        """Look whether files have changed, unless that is still being done."""
+        if not self._following.locked():
+            await self._follow()
+
+    async def _follow(self, *, as_it_is: bool = False) -> bool:
+        """Take up files that have changed; the cursor stays on its row. Whether anything was taken up."""
+        if not self.app.opened:
+            return False
+        async with self._following:
+            busy = self.listing.busy
+            try:
+                taken = await self.app.engine.run(self.app.world.follow(as_it_is=as_it_is))
+            except VakraError as error:
+                self.app.report(str(error), title="Changed files cannot be read")
+                return True
+            if taken:
+                self.search(self.listing.search)
+                await self.app.read_rows()
+            if taken or busy != self.listing.busy:
+                self.draw()
+            return taken

@@ -112,7 +112,7 @@ def _policy_key(entry: Entry) -> Key:
 CAPABILITY = Column(
     "capability",
     "cap",
-    3,
+    4,
     lambda entry: (str(entry.capability) if entry.capability else "?", "accent"),
     lambda entry: _number(entry.capability or None),
 )
@@ -208,7 +208,7 @@ def layout(width: int, runs: int, capabilities: frozenset[int]) -> Layout:
         (TURNS, frozenset({4})),
     )
     for column, concerned in wanted:
-        if capabilities & concerned and room - column.cells - 1 >= LEAST_QUERY:
+        if not narrow and capabilities & concerned and room - column.cells - 1 >= LEAST_QUERY:
             chosen.append(column)
             room -= column.cells + 1
     if POLICY_SHORT in chosen and room - (POLICY.cells - POLICY_SHORT.cells) >= EASY_QUERY:

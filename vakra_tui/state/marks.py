@@ -28,7 +28,9 @@ class Marks:
         """The marked instances."""
         kept = read_json(self._path)
         listed = kept.get("marked") if isinstance(kept, dict) else None
-        found = (each for each in listed if isinstance(each, list) and len(each) == 3) if listed else ()
+        if not isinstance(listed, list):
+            return frozenset()
+        found = (each for each in listed if isinstance(each, list) and len(each) == 3)
         return frozenset((int(c), str(d), str(u)) for c, d, u in found if isinstance(c, int))
 
     def write(self, entries: Iterable[Entry], others: frozenset[EntryKey] = frozenset()) -> None:
