@@ -5,31 +5,30 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
 from rich.text import Text
 from textual import work
-from textual.app import App, SystemCommand
-from textual.binding import BindingType
-from textual.dom import DOMNode
-from textual.screen import Screen
 from textual.widget import AwaitMount
 from textual.widgets import Footer
-from textual.worker import WorkerFailed
 
 from toolenv.errors import VakraError
+from vakra_tui.chrome import Chrome
 from vakra_tui.screens.instances import InstancesScreen
-from vakra_tui.state.commands import commands_of, key_words
 from vakra_tui.state.engine import Engine
+from vakra_tui.state.heap import Heap
 from vakra_tui.state.lines import LineSource, Span
 from vakra_tui.state.listing import Entry
+from vakra_tui.state.memory import Memory
+from vakra_tui.state.remembered import Place
 from vakra_tui.state.world import Wiring, World
 from vakra_tui.text import sanitize
-from vakra_tui.widgets.bound import bindings
 
 if TYPE_CHECKING:
+    from sessions.store import SessionSummary
     from vakra_tui.screens.debugger import DebuggerScreen
 
 CLOSING_S = 3.0
@@ -44,23 +43,24 @@ READ_AT_ONCE = 100
 """Records whose queries are read for the list between two looks at the screen."""
 
 
-class VakraApp(App[int]):
+class VakraApp(Chrome):
     """The debugger on a dataset and its runs; ``wiring`` makes the parts when they are first asked for."""
 
     TITLE = "vakra-tui"
     CSS_PATH = Path(__file__).parent / "app.tcss"
-    ENABLE_COMMAND_PALETTE = True
-    BINDINGS: ClassVar[list[BindingType]] = bindings("app")
 
     def __init__(self, wiring: Wiring) -> None:
-        super().__init__()
+        memory = Memory.of_user()
+        super().__init__(memory)
         self.engine = Engine()
-        self.world = World(wiring)
+        self.heap = Heap()
+        self.world = World(wiring, memory)
         wiring.on_store_wait = self._store_waits
         self.instances = InstancesScreen()
         self.opened = False
         self._screen_loop: asyncio.AbstractEventLoop | None = None
         self._told_wait = 0.0
+        self._evaluating = ""
 
     @property
     def dataset_name(self) -> str:
@@ -76,11 +76,13 @@ class VakraApp(App[int]):
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
+        self.heap.settle()
         self.engine.start()
         self.open_data()
 
     def on_unmount(self) -> None:
         self.engine.stop()
+        self.heap.release()
 
     # --- between the engine and the screen ---------------------------------------------------------------------------
 
@@ -123,16 +125,18 @@ class VakraApp(App[int]):
         """Open dataset and runs, show the list, open what the command named, then read the queries for the list."""
         try:
             listing = await self.engine.call(self.world.open)
-            await self.engine.call(self.world.read_entries, listing.entries[:FIRST_READ])
+            await self.engine.call(self.world.read_entries, listing.entries[:FIRST_READ], False)
             first = await self.engine.call(self.world.first)
         except VakraError as error:
             self.exit(return_code=2, message=Text(f"vakra-tui: {sanitize(str(error))}"))
             return
         self.instances.take(listing)
         self.opened = True
+        first, run = self._left_at(first)
         if first is not None:
             # Its session is at work before the store is opened, which takes longer than showing the question.
-            await self.open_entry(first, hint=self.world.wants_hint)
+            await self.open_entry(first, run=run, hint=self.world.wants_hint)
+        self.tell_config()
         try:
             await self.engine.run(self.world.read_flags())
             await self.engine.run(self.world.read_verdicts())
@@ -140,12 +144,53 @@ class VakraApp(App[int]):
             self.report(str(error), title="What was kept cannot be read")
         if self.world.keeping.damaged is not None:
             self._ask_about_store(str(self.world.keeping.damaged))
-        for start in range(0, len(listing.entries), READ_AT_ONCE):
-            entries = listing.entries[start : start + READ_AT_ONCE]
-            await self.engine.call(self.world.read_entries, entries)
-            self._list_changed()
+        await self.read_rows()
         if self.world.wiring.sample:
             self.evaluate_entries(listing.entries)
+
+    # --- coming back -------------------------------------------------------------------------------------------------
+
+    @property
+    def _dataset_key(self) -> str:
+        wiring = self.world.wiring
+        return "built-in sample" if wiring.sample else str(wiring.data_path.resolve())
+
+    def _left_at(self, first: Entry | None) -> tuple[Entry | None, str | None]:
+        """The row and run to open at once: where this dataset was left, unless the command line says otherwise."""
+        place = self.remembered.places.get(self._dataset_key)
+        wiring = self.world.wiring
+        if place is None or wiring.instance is not None or wiring.selected:
+            return first, None
+        key = (place.capability, place.domain, place.uuid)
+        self.instances.restore(place.find, key)
+        if not place.debugging:
+            return None, None
+        entry = next((each for each in self.instances.listing.entries if each.key == key), None)
+        if entry is None:
+            return first, None
+        return entry, place.run if place.run in entry.predictions else None
+
+    def keep_place(self) -> None:
+        """Remember where this dataset is looked at."""
+        from vakra_tui.screens.debugger import DebuggerScreen
+
+        if not self.opened:
+            return
+        open_now = next((each for each in self.screen_stack if isinstance(each, DebuggerScreen)), None)
+        entry = self.instances.entry if open_now is None else open_now.session.entry
+        subject = open_now.session.subject if open_now is not None else None
+        find = self.instances.listing.search
+        place = Place(find=find, debugging=open_now is not None, run=subject.run if subject is not None else "")
+        if entry is not None:
+            place = replace(place, uuid=entry.uuid, capability=entry.capability, domain=entry.domain)
+        self.keep(places=self.remembered.with_place(self._dataset_key, place).places)
+
+    async def read_rows(self) -> None:
+        """Read the records of all rows that were not read yet, a part at a time."""
+        unread = [entry for entry in self.instances.listing.entries if not entry.known]
+        for start in range(0, len(unread), READ_AT_ONCE):
+            await self.engine.call(self.world.read_entries, unread[start : start + READ_AT_ONCE])
+            self._list_changed()
 
     @work(group="store")
     async def _ask_about_store(self, path: str) -> None:
@@ -168,23 +213,33 @@ class VakraApp(App[int]):
 
     def _list_changed(self) -> None:
         if self.screen is self.instances:
-            self.instances.draw()
+            self.instances.changed()
 
-    def open_entry(self, entry: Entry, *, run: str | None = None, hint: bool = False) -> AwaitMount:
-        """Open the debugger on a row of the list; may be awaited until it is there."""
+    def open_entry(
+        self, entry: Entry, *, run: str | None = None, hint: bool = False, at: int | None = None
+    ) -> AwaitMount:
+        """Open the debugger on a row of the list, at a step where one is named; may be awaited until it is there."""
         from vakra_tui.screens.debugger import DebuggerScreen
 
         session = self.world.session(entry, run)
-        return self.push_screen(DebuggerScreen(session, hint=hint))
+        return self.push_screen(DebuggerScreen(session, hint=hint, at=at))
 
-    def open_other_run(self, run: str) -> None:
-        """Open the instance of the present debugger on another run's prediction."""
+    def open_stored(self, stored: SessionSummary) -> None:
+        """Open the debugger on a stored session of this dataset, where it was left."""
+        from vakra_tui.screens.debugger import DebuggerScreen
+
+        entry = self.world.entry_of(stored)
+        if entry is not None:
+            self.push_screen(DebuggerScreen(self.world.session(entry, stored=stored)))
+
+    def open_other_run(self, run: str, *, at: int | None = None) -> None:
+        """Open the instance of the present debugger on another run's prediction, at a step where one is named."""
         from vakra_tui.screens.debugger import DebuggerScreen
 
         if isinstance(self.screen, DebuggerScreen) and self.screen.session.entry is not None:
             entry = self.screen.session.entry
             self._close_session(self.screen)
-            self.switch_screen(DebuggerScreen(self.world.session(entry, run)))
+            self.switch_screen(DebuggerScreen(self.world.session(entry, run), at=at))
 
     def show_list(self) -> None:
         """Leave the debugger for the list; what the session learned is shown in its row."""
@@ -193,7 +248,7 @@ class VakraApp(App[int]):
         if isinstance(self.screen, DebuggerScreen):
             self._close_session(self.screen)
             self.pop_screen()
-            self.instances.draw()
+            self.instances.changed()
 
     @work(group="closing")
     async def _close_session(self, screen: DebuggerScreen) -> None:
@@ -201,60 +256,45 @@ class VakraApp(App[int]):
 
     @work(exclusive=True, group="scoring")
     async def evaluate_entries(self, entries: Sequence[Entry]) -> None:
-        """Evaluate every prediction of some rows, one after the other; escape of the program ends it."""
-        for number, entry in enumerate(entries, start=1):
-            try:
-                await self.engine.run(self.world.evaluate(entry))
-            except VakraError as error:
-                self.report(str(error), title="Cannot evaluate")
-                return
-            if number % 5 == 0 or number == len(entries):
+        """Evaluate every prediction of some rows, one after the other; ``action_stop`` ends it."""
+        try:
+            for number, entry in enumerate(entries, start=1):
+                self._evaluating = f"evaluating {number} of {len(entries)}, {self.key_of('app.stop')} stops"
                 self._list_changed()
+                await self.engine.run(self.world.evaluate(entry))
+        except VakraError as error:
+            self.report(str(error), title="Cannot evaluate")
+        finally:
+            self._evaluating = ""
+            self._list_changed()
+
+    async def action_stop(self) -> None:
+        """Stop what runs: the screen's own work, else the evaluation of rows."""
+        stop = getattr(self.screen, "stop", None)
+        if stop is not None and await stop():
+            return
+        if self._evaluating:
+            self.workers.cancel_group(self, "scoring")
+            self.toast("The evaluation is stopped; the verdicts so far stay.")
+        else:
+            self.toast("Nothing is running.")
 
     # --- saying something --------------------------------------------------------------------------------------------
 
-    def toast(self, text: str, *, warn: bool = False) -> None:
-        """A short note at the corner."""
-        self.notify(sanitize(text), severity="warning" if warn else "information", markup=False, timeout=4)
-
-    def report(self, text: str, *, title: str = "That did not work") -> None:
-        """A dialog with an error and what to do."""
-        from vakra_tui.screens.message import MessageScreen
-
-        self.push_screen(MessageScreen(title, text))
-
-    def _handle_exception(self, error: Exception) -> None:
-        """An error of this program in background work: a dialog and a log file; elsewhere the library's own way."""
-        if isinstance(error, WorkerFailed) and not self.is_headless:
-            place = self.world.memory.keep_crash(error.error)
-            kept = f"The details are in {place}." if place is not None else "The details could not be written."
-            what = f"{type(error.error).__name__}: {error.error}"
-            goes_on = "The session goes on; what was shown is kept."
-            self.report(f"{what}\n\n{goes_on}\n{kept}", title="An error of vakra-tui")
-        else:
-            super()._handle_exception(error)
-
     def problem_words(self) -> list[Span]:
-        """What was odd in the data, for the last line of the list."""
+        """What is being done and what was odd in the data, for the last line of the list."""
         number = len(self.world.problems)
+        busy = [Span(f"   {self._evaluating}", "accent")] if self._evaluating else []
         if not number:
-            return []
-        return [Span(f"   ! {number} problem{'s' if number > 1 else ''} in the data (palette: problems)", "warn")]
+            return busy
+        return [
+            *busy,
+            Span(f"   ! {number} problem{'s' if number > 1 else ''} in the data (palette: problems)", "warn"),
+        ]
 
     def hint_seen(self) -> None:
         """The first-start hint was read; it is not shown again."""
         self.engine.post(self.engine.loop, self.world.hint_seen)
-
-    def contexts(self, screen: Screen[Any]) -> tuple[str, ...]:
-        """The contexts whose commands work on a screen: its own, the focused widget's, and those of every screen."""
-        near = [getattr(node, "CONTEXT", "") for node in (screen, screen.focused)]
-        return tuple(dict.fromkeys(each for each in (*near, "app") if each))
-
-    def action_help(self) -> None:
-        from vakra_tui.screens.help import HelpScreen
-
-        if not isinstance(self.screen, HelpScreen):
-            self.push_screen(HelpScreen(self.contexts(self.screen), getattr(self.screen, "focused_pane", "")))
 
     def action_problems(self) -> None:
         """All problems of dataset and runs, one a line."""
@@ -265,6 +305,7 @@ class VakraApp(App[int]):
 
     async def action_quit(self) -> None:
         """Leave; sessions are closed first, as long as that does not take long."""
+        self.keep_place()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.engine.run(self._let_go()), CLOSING_S)
         self.exit(0)
@@ -278,20 +319,3 @@ class VakraApp(App[int]):
                 await screen.session.in_turn(screen.session.close, screen.behind)
         if self.opened:
             await self.world.close()
-
-    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
-        for command in commands_of(*self.contexts(screen)):
-            if command.palette:
-                keys = key_words(command.key_list)
-                told = f"{command.title}  ({keys})" if keys else command.title
-                node = self if command.context == "app" else screen
-                yield SystemCommand(command.name.capitalize(), told, self._runner(node, command.action))
-
-    def _runner(self, node: DOMNode, action: str) -> Callable[[], Any]:
-        async def run() -> None:
-            await self.run_action(action, default_namespace=node)
-
-        return run
-
-    def action_toggle_dark(self) -> None:
-        self.theme = "textual-light" if self.current_theme.dark else "textual-dark"

@@ -75,6 +75,17 @@ class NarrowingVerbs(Screen[None]):
         if listing is self.listing:
             self._show(found, stay)
 
+    def restore(self, find: str, key: EntryKey) -> None:
+        """Come back to a search and a row of it."""
+        index = self.listing.index_of(key)
+        if index is not None:
+            self.rows.place(index)
+        if find:
+            with self.prevent(CleanInput.Changed):
+                self.field.value = find
+            self.field.display = True
+            self.search(find)
+
     def _show(self, found: Found, stay: bool) -> None:
         key = self.under_cursor
         self.listing.take(found)

@@ -41,6 +41,7 @@ class Playing(SessionBase):
         timeline = self._ready()
         timeline.go_to(at)
         self._working = RUNNING
+        await self._show(force=True)
         try:
             if self.wheel == "human":
                 self._pause = await timeline.seek(stopped=stopped)
@@ -58,6 +59,7 @@ class Playing(SessionBase):
         if self.wheel == "human" and not timeline.finished:
             raise DataError("You are at the wheel: w hands it to the recording or the ground truth, which can run.")
         self._working = RUNNING
+        await self._show(force=True)
         try:
             while not timeline.finished and timeline.branch.length < steps:
                 await timeline.step()

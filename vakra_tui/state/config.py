@@ -1,0 +1,188 @@
+"""The config file: keys of commands and the theme, read once at the start. A bad entry is a sentence, never an error.
+
+``config.toml`` in the user's config folder::
+
+    theme = "high-contrast"
+
+    [keys]
+    "debugger.step" = "s,space"
+    "debugger.evaluate" = ["v", "f5"]
+    "debugger.export" = ""
+
+Ids are those of ``vakra_tui/state/commands``; an empty text leaves a command to the palette. Keys are separated by
+commas and written as characters or names (``?``, ``question_mark``, ``ctrl+e``, ``f5``, ``comma``).
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vakra_tui.state.commands import COMMANDS, Command, commands_of, key_words
+from vakra_tui.state.key_names import key_name
+
+NAME = "config.toml"
+
+THEMES = ("dark", "light", "high-contrast")
+
+SETTINGS = ("theme", "keys")
+
+NO_KEY = "no_key"
+"""The name of a key that no keyboard has: where a command is to have none."""
+
+LARGEST = 1_000_000
+"""Bytes of a config file that are read at most."""
+
+IN_PANES = ("list", "text")
+"""Contexts of what has the keyboard inside a screen: its keys never reach the screen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What the file at ``path`` says; ``keys``: id -> chosen keys, ``problems``: sentences about what was left out."""
+
+    path: Path | None = None
+    theme: str | None = None
+    keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    problems: tuple[str, ...] = ()
+
+    @classmethod
+    def of_user(cls) -> Config:
+        """What this user's file says."""
+        return read_config(config_path())
+
+    @property
+    def keymap(self) -> dict[str, str]:
+        """The chosen keys as the screen library takes them."""
+        return {id_: ",".join(keys) or NO_KEY for id_, keys in self.keys.items()}
+
+
+def config_path() -> Path:
+    """Where this user's config file is, or would be."""
+    import platformdirs
+
+    return Path(platformdirs.user_config_dir("vakra-tui")) / NAME
+
+
+def read_config(path: Path) -> Config:
+    """Read a config file; one that is not there says nothing."""
+    try:
+        if not path.exists():
+            return Config(path)
+        if not path.is_file():
+            return _unread(path, "it is not a file")
+        if path.stat().st_size > LARGEST:
+            return _unread(path, f"it is larger than {LARGEST:,} bytes")
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return _unread(path, "it is not UTF-8 text")
+    except OSError as error:
+        return _unread(path, error.strerror or "it cannot be opened")
+    import tomllib
+
+    try:
+        return parse_config(tomllib.loads(text), path)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        said = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "it is nested too deeply"
+        return _unread(path, f"it is no TOML: {said}")
+
+
+def _unread(path: Path, why: str) -> Config:
+    return Config(path, problems=(f"The config file {path} is not used: {why}.",))
+
+
+def parse_config(given: Mapping[str, Any], path: Path | None = None) -> Config:
+    """The settings in a parsed file, without those that cannot be used."""
+    problems = [
+        f"There is no setting {name!r}{_like(name, SETTINGS)}; known: {', '.join(SETTINGS)}."
+        for name in given
+        if name not in SETTINGS
+    ]
+    theme = given.get("theme")
+    if theme is not None and theme not in THEMES:
+        problems.append(f"There is no theme {theme!r}; known: {', '.join(THEMES)}.")
+        theme = None
+    keys: dict[str, tuple[str, ...]] = {}
+    table = given.get("keys", {})
+    if not isinstance(table, Mapping):
+        problems.append('"keys" is no table; write a line [keys] and below it lines like "debugger.step" = "s".')
+        table = {}
+    for id_, value in _flat(table):
+        chosen = _chosen(id_, value)
+        if isinstance(chosen, str):
+            problems.append(chosen)
+        else:
+            keys[id_] = chosen
+    return Config(path, theme, keys, (*problems, *conflicts(keys)))
+
+
+def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Entries by their id, whether it was quoted (one key) or not (a table in a table)."""
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            for rest, inner in value.items():
+                yield f"{name}.{rest}", inner
+        else:
+            yield name, value
+
+
+def _chosen(id_: str, value: Any) -> tuple[str, ...] | str:
+    """The keys that an entry chooses, else a sentence."""
+    ids = [command.id for command in COMMANDS]
+    if id_ not in ids:
+        return f"There is no command {id_!r}{_like(id_, ids)}."
+    if isinstance(value, str):
+        parts = ["comma"] if value.strip() == "," else [part for part in value.split(",") if part.strip()]
+    elif isinstance(value, list) and all(isinstance(part, str) for part in value):
+        parts = value
+    else:
+        return f'The keys of {id_} are no text; write "{id_}" = "s" or ["s", "space"].'
+    keys = []
+    for part in parts:
+        key = key_name(part)
+        if key is None:
+            return f"There is no key {part.strip()!r}, so {id_} keeps its own."
+        keys.append(key)
+    return tuple(dict.fromkeys(keys))
+
+
+def _like(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, n=1)
+    return f" (perhaps {near[0]!r})" if near else ""
+
+
+def conflicts(chosen: Mapping[str, Sequence[str]]) -> list[str]:
+    """Sentences about chosen keys that something else has where the command works, and which of them gets the key."""
+    found: list[str] = []
+    for command in COMMANDS:
+        for key in chosen.get(command.id, ()):
+            found += [_conflict(command, other, key, chosen) for other in _rivals(command, key, chosen)]
+    return list(dict.fromkeys(found))
+
+
+def _rivals(command: Command, key: str, chosen: Mapping[str, Sequence[str]]) -> list[Command]:
+    near = {command.context, "app"}
+    if command.context in ("debugger", "instances", "compare", "scores", "sessions"):
+        near.update(IN_PANES)
+    if command.context == "app":
+        near.update(("debugger", "instances"))
+    return [
+        other for other in commands_of(*near) if other.id != command.id and key in chosen.get(other.id, other.key_list)
+    ]
+
+
+def _conflict(command: Command, other: Command, key: str, chosen: Mapping[str, Sequence[str]]) -> str:
+    if other.context in IN_PANES:
+        gets = f"{other.id} gets it while a list or text has the keyboard"
+    elif other.context != command.context:
+        inner = command if other.context == "app" else other
+        gets = f"{inner.id} gets it on its screen"
+    elif other.id in chosen:
+        first, second = sorted((command, other), key=lambda each: list(chosen).index(each.id))
+        return f"The keys of {first.id} and {second.id} are both {key_words((key,))}; give one of them another."
+    else:
+        gets = f"{other.id} is now without it"
+    return f"{key_words((key,))} is the key of {command.id} and of {other.id}; {gets}."
