@@ -22,6 +22,7 @@ from vakra_tui.state.plots import BLOCKS, PLAIN, bar, signs_for
 from vakra_tui.state.score_rows import Row, ScoreRows
 from vakra_tui.state.scores import (
     Source,
+    counted_by,
     groups_of,
     keys_behind,
     meetings,
@@ -94,7 +95,8 @@ def test_behind_every_bar_stand_the_instances_that_it_counts(sample: Sample) -> 
             continue
         correct, n = (int(part) for part in told.split("/"))
         keys = keys_behind(sample.flawed, row.figure) if row.figure else frozenset()
-        if row.figure is not None and row.figure.kind in ("capability", "slice"):
+        assert row.figure is not None and counted_by(sample.flawed, row.figure) == len(keys)
+        if row.figure.kind in ("capability", "slice"):
             failed = keys_behind(sample.flawed, row.figure, failed=True)
             assert (len(keys), len(failed)) == (n, n - correct), plain(row.content)
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
@@ -13,6 +14,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from vakra_tui.render import content
+from vakra_tui.state.cells import cell
 from vakra_tui.state.lines import Lines, line
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.pick_list import PickList
@@ -34,7 +36,8 @@ class ChoiceScreen(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield Static(content(self._question), classes="dialog-title", markup=False)
-            rows = [line((f"{name:<14}", "strong"), (words, "dim")) for name, words in self._choices]
+            width = min(max(14, *(cell_len(name) + 2 for name, _ in self._choices)), 40)
+            rows = [line((cell(name, width), "strong"), (words, "dim")) for name, words in self._choices]
             yield PickList(Lines(rows, wrapped=False), id="choices")
             yield Static(content("arrows and enter choose, escape leaves"), classes="dialog-note", markup=False)
 

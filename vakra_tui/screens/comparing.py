@@ -37,8 +37,12 @@ def run_making(app: VakraApp, entry: Entry, run: str) -> Making:
     return made
 
 
-async def compare_runs(app: VakraApp, entry: Entry) -> None:
-    """From the list: two runs of a row, chosen where it has more; awaited in a worker of the application."""
+def compare_runs(app: VakraApp, entry: Entry) -> None:
+    """From the list: two runs of a row, chosen where it has more."""
+    app.run_worker(_compare_runs(app, entry), group="comparing", exclusive=True)
+
+
+async def _compare_runs(app: VakraApp, entry: Entry) -> None:
     runs = app.world.runs_of(entry)
     if entry.extra or len(runs) < 2:
         app.toast("A comparison needs two runs with a prediction of this instance.")
@@ -98,11 +102,9 @@ class ComparingVerbs(DebugBase):
         ]
         runs = self.app.world.runs_of(entry) if entry is not None and not entry.extra else ()
         verdicts = entry.verdicts if entry is not None else {}
-        choices += [
-            (f"{RUN}{run}", plain(short_verdict(verdicts.get(run)))) for run in runs if run != scene.run or here
-        ]
+        choices += [(f"{RUN}{run}", plain(short_verdict(verdicts.get(run)))) for run in runs if run != scene.run]
         if not choices:
-            self.app.toast("There is no other branch and no other run to compare with.")
+            self.app.toast("There is no other run or branch to compare.")
             return
         picked = choices[0][0] if len(choices) == 1 else None
         picked = picked or await self.app.push_screen_wait(ChoiceScreen("Compare with", choices))

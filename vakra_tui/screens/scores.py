@@ -17,6 +17,7 @@ from vakra_tui.state.scores import (
     READ_AT_ONCE,
     Meeting,
     Source,
+    counted_by,
     groups_of,
     keys_behind,
     meetings,
@@ -158,6 +159,9 @@ class ScoresScreen(Screen[None]):
         known = {entry.key for entry in self.app.world.listing.entries}
         absent = len(keys - known)
         missing = f"  {absent:,} of them are not in the dataset that is open" if absent else ""
+        unknown = counted_by(self.sources[row.source], row.figure) - len(keys) if row.figure is not None else 0
+        if unknown > 0:
+            missing += f"  the report counts {unknown:,} more, whose group is not known here"
         return line((f" {row.words}", "strong"), (words, ""), (missing, "warn"))
 
     @on(PickList.Moved, "#scores")

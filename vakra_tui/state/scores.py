@@ -126,3 +126,19 @@ def meetings(sources: Sequence[Source]) -> list[Meeting]:
 def keys_behind(source: Source, figure: Behind, *, failed: bool = False) -> frozenset[EntryKey]:
     """The instances that a figure counts; ``failed``: those of them that are not right."""
     return frozenset(line.key for line in behind(source.lines, figure) if not (failed and line.passed is True))
+
+
+def counted_by(source: Source, figure: Behind) -> int:
+    """How many instances a figure says that it counts; of a report, whose lines may not be known, its own number."""
+    found = source.figures
+    if figure.kind == "status":
+        return found.counts.get(figure.name, 0)
+    if figure.kind == "capability":
+        return found.scores.capabilities[figure.name].n  # type: ignore[index]
+    if figure.kind == "slice":
+        return found.slices[figure.name][figure.group].n
+    if figure.kind == "sieve":
+        return found.sieve[figure.name][figure.group]
+    if figure.kind == "still":
+        return round(found.sieve_cumulative[figure.name][figure.group] * sum(found.sieve[figure.name].values()))
+    return source.counted

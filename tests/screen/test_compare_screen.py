@@ -1,0 +1,230 @@
+"""Two trajectories side by side by their keys: differences named, gone through, and the way into the debugger."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import screen_toy as toy
+from screen_opening import SMALL, WIDE, opened
+from screen_reading import debugger, pane, rows, shown, squeezed, until, until_settled, until_shown
+from textual.pilot import Pilot
+
+from sessions.store import Store
+from toolenv.model import ToolCall
+from vakra_tui.app import VakraApp
+from vakra_tui.screens.compare import CompareScreen
+from vakra_tui.screens.instances import InstancesScreen
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.open(f"sqlite:///{tmp_path / 'sessions.sqlite'}")
+
+
+def call(tool: str, /, **arguments: Any) -> ToolCall:
+    return ToolCall(name=tool, arguments=arguments)
+
+
+LEFT = (
+    call("get_top_brand", limit=3),
+    call("query_beer_factory", question="Who brews Dixie?"),
+    call("get_city", name="Zanzibar"),
+)
+RIGHT = (
+    call("get_top_brand", limit=5, order="up"),
+    call("query_beer_factory", question="Who brews Dixie?"),
+    call("get_locations", name="Dixie Brewing"),
+)
+
+
+def wiring(store: Store, *, more: tuple[str, ...] = (), **changes: Any) -> toy.ToyWiring:
+    runs = [
+        toy.ToyRun("left-run", [toy.prediction("u-1", calls=LEFT)]),
+        toy.ToyRun("right-run", [toy.prediction("u-1", calls=RIGHT, answer="Denver")]),
+        *(toy.ToyRun(name, [toy.prediction("u-1")]) for name in more),
+    ]
+    instances = [toy.instance("u-1", policy=""), toy.instance("u-2", policy="")]
+    return toy.wiring(store=store, instances=instances, runs=runs, **changes)
+
+
+async def compared(pilot: Pilot[int]) -> CompareScreen:
+    """The comparison, made."""
+    app: VakraApp = pilot.app  # type: ignore[assignment]
+    await until(pilot, lambda: isinstance(app.screen, CompareScreen) and app.screen.found is not None, "the comparison")
+    assert isinstance(app.screen, CompareScreen)
+    return app.screen
+
+
+def detail(app: VakraApp) -> str:
+    return pane(app, app.screen.query_one("#compare-detail"))
+
+
+async def test_two_runs_of_a_row_side_by_side(store: Store) -> None:
+    async with opened(wiring(store), WIDE) as (app, pilot):
+        await pilot.press("C")
+        await compared(pilot)
+        text = squeezed(app)
+        assert "Compare beer_factory / cap 4 / u-1" in text
+        assert "< left left-run" in text and "> right right-run" in text
+        assert "= 1 same ≠ 1 other arguments ≠ 1 other answer < 1 only left > 1 only right" in text
+        assert "1 hop recovered by one side only" in text
+        assert "gates differ: tool sequence" in text
+        assert "≠ other arguments 1 get_top_brand(limit=3)" in text
+        assert "= same 2 query_beer_factory" in text
+        assert "< only left 3 x failed get_city" in text
+        assert "> only right" in text and '3 get_locations(name="Dixie Brewing")' in text
+        assert "hop 3 API ✗ MISSING" in text and "✓ recovered @3" in text
+        assert "failed: tool sequence" in text and "passed" in text
+        assert '≠ limit < 3 > 5 ≠ order only right > "up"' in detail(app)
+        assert store.sessions().items == ()
+
+
+async def test_differences_are_gone_through(store: Store) -> None:
+    async with opened(wiring(store), WIDE) as (app, pilot):
+        await pilot.press("C")
+        await compared(pilot)
+        assert "≠ other arguments get_top_brand" in detail(app)
+        seen = []
+        for _ in range(4):
+            await pilot.press("full_stop")
+            seen.append(detail(app))
+        assert "< only left get_city step 3 of left-run" in seen[0]
+        assert "Error calling API: 422" in seen[0]
+        assert "> only right get_locations step 3 of right-run" in seen[1]
+        assert "recovers hop 3" in seen[1]
+        assert "≠ other answer final answer" in seen[2]
+        assert "< It is Dixie Brewing. > Denver" in seen[2]
+        assert "hop 3 API get_locations" in seen[3]
+        assert "< left-run ✗ MISSING lacks 'Denver', 'Biloxi' > right-run ✓ recovered @3" in seen[3]
+        await pilot.press("comma")
+        assert "≠ other answer" in detail(app)
+        await pilot.press("full_stop", "full_stop")
+        assert "tool sequence" in detail(app)
+        assert "by offline: hop 3 (get_locations) needs" in detail(app) or "✗ FAIL" in detail(app)
+        await pilot.press("end", "full_stop")
+        await until_shown(pilot, "No further difference.")
+        await pilot.press("D")
+        assert "= same 2" not in squeezed(app)
+        await pilot.press("D", "x")
+        await until_shown(pilot, "< left right-run")
+
+
+async def test_a_row_leads_into_the_debugger_at_its_step(store: Store) -> None:
+    async with opened(wiring(store), WIDE) as (_, pilot):
+        await pilot.press("C")
+        await compared(pilot)
+        await pilot.press("full_stop", "full_stop", "1")
+        await until_shown(pilot, "The left side has no step here.")
+        await pilot.press("enter")
+        screen = await until_settled(pilot)
+        assert screen.session.subject is not None and screen.session.subject.run == "right-run"
+        await until_shown(pilot, "step 3: get_locations")
+
+
+async def test_eighty_columns_name_everything(store: Store) -> None:
+    async with opened(wiring(store), SMALL) as (app, pilot):
+        await pilot.press("C")
+        await compared(pilot)
+        text = squeezed(app)
+        assert all(len(row) <= 80 for row in rows(app))
+        assert "≠ other arguments 1|1 get_top_brand limit, order" in text
+        assert "< only left 3|- get_city" in text
+        assert "> only right -|3 get_locations" in text
+        assert "≠ limit" in detail(app)
+        await pilot.press("tab", "end")
+        assert '≠ order only right > "up"' in detail(app)
+        await pilot.press("escape")
+        assert isinstance(app.screen, InstancesScreen)
+
+
+async def test_of_more_runs_two_are_chosen(store: Store) -> None:
+    async with opened(wiring(store, more=("third",)), WIDE) as (app, pilot):
+        await pilot.press("C")
+        await until_shown(pilot, "The left side")
+        await pilot.press("down", "enter")
+        await until_shown(pilot, "The right side")
+        assert "right-run" not in pane(app, app.screen.query_one("#choices"))
+        await pilot.press("down", "enter")
+        screen = await compared(pilot)
+        assert screen.found is not None
+        assert (screen.found.left.name, screen.found.right.name) == ("right-run", "third")
+        await pilot.press("escape", "down", "C")
+        await until_shown(pilot, "A comparison needs two runs with a prediction of this instance.")
+
+
+async def test_execution_is_told_and_can_be_stopped(store: Store) -> None:
+    environment = toy.ToyEnvironment(toy.ANSWERS, seconds=0.2)
+    async with opened(wiring(store, environment=environment), WIDE) as (app, pilot):
+        await pilot.press("C")
+        await until(pilot, lambda: "steps" in shown(app) and "left-run:" in shown(app), "progress")
+        assert "esc stops" in shown(app)
+        await pilot.press("escape")
+        assert isinstance(app.screen, InstancesScreen)
+        made = len(environment.calls)
+        await until(pilot, lambda: not app.workers._workers or all(w.is_finished for w in app.workers), "no work")
+        await pilot.pause(0.5)
+        assert len(environment.calls) <= made + 1
+
+
+async def test_the_debuggers_run_beside_another_run(store: Store) -> None:
+    async with opened(wiring(store, instance="u-1"), WIDE) as (app, pilot):
+        await pilot.press("C")
+        await compared(pilot)
+        assert "< left left-run" in squeezed(app)
+        await pilot.press("2")
+        await until(pilot, lambda: app.screen is debugger(app), "the debugger")
+        screen = await until_settled(pilot)
+        await until(pilot, lambda: debugger(app).session.subject is not None, "a subject")
+        assert debugger(app).session.subject.run == "right-run"  # type: ignore[union-attr]
+        await until_shown(pilot, "step 1: get_top_brand")
+        assert screen is not None
+
+
+async def test_two_branches_and_back_to_the_step(store: Store) -> None:
+    one = toy.wiring(store=store, instances=[toy.instance("u-1", policy="")], instance="u-1")
+    async with opened(one, WIDE) as (app, pilot):
+        await pilot.press("C")
+        await until_shown(pilot, "There is no other run or branch to compare.")
+        await pilot.press("1", "home", "b", "0")
+        await until_shown(pilot, "Before the first step")
+        await pilot.press("s")
+        await until(pilot, lambda: debugger(app).scene.executed == 1, "a step")  # type: ignore[union-attr]
+        here = debugger(app).scene.on_branch  # type: ignore[union-attr]
+        assert here == 1
+        await pilot.press("C")
+        screen = await compared(pilot)
+        assert screen.found is not None
+        assert (screen.found.left.kind, screen.found.right.name) == ("branch", "gpt-oss-120b")
+        assert "> 3 only right" in squeezed(app)
+        assert "not evaluated yet" in squeezed(app)
+        assert debugger(app).scene.on_branch == 1  # type: ignore[union-attr]
+        await pilot.press("full_stop", "2")
+        await until(pilot, lambda: app.screen is debugger(app), "the debugger")
+        await until(pilot, lambda: debugger(app).scene.on_branch == 0, "the other branch")  # type: ignore[union-attr]
+        await until_shown(pilot, "step 3: get_city")
+
+
+HOSTILE = "[/red] \x1b[31m\u202e[null] \u0301x\n[b"
+
+
+async def test_hostile_text_is_compared_harmlessly(store: Store) -> None:
+    answers = {**toy.ANSWERS, HOSTILE: json.dumps({HOSTILE: HOSTILE})}
+    runs = [
+        toy.ToyRun(HOSTILE, [toy.prediction("u-1", calls=(call(HOSTILE, name=HOSTILE),), answer=HOSTILE)]),
+        toy.ToyRun("r", [toy.prediction("u-1", calls=(call(HOSTILE, name=HOSTILE * 2),), answer="x")]),
+    ]
+    instances = [toy.instance("u-1", policy="", query=HOSTILE)]
+    made = toy.wiring(store=store, instances=instances, runs=runs, environment=toy.ToyEnvironment(answers))
+    for size in (WIDE, SMALL):
+        async with opened(made, size) as (app, pilot):
+            await pilot.press("C")
+            await compared(pilot)
+            for _ in range(6):
+                assert "\x1b" not in shown(app)
+                assert "\u202e" not in shown(app)
+                await pilot.press("full_stop")
+            assert "[/red]" in shown(app)
+            await pilot.press("escape")
