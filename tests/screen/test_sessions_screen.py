@@ -1,0 +1,190 @@
+"""The list of stored sessions: paged, searched by content, opened where they were left, deleted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import screen_toy as toy
+from screen_opening import SMALL, WIDE, opened
+from screen_reading import debugger, rows, squeezed, until, until_settled, until_shown
+from textual.pilot import Pilot
+
+from sessions.store import NewSession, SessionSummary, Store
+from sessions.trajectory import Answer, CallTool, Step
+from toolenv.model import ToolCall, ToolResult
+from vakra_tui.screens.instances import InstancesScreen
+from vakra_tui.screens.sessions import SessionsScreen
+from vakra_tui.state.lines import plain
+from vakra_tui.state.session_list import PAGE, Part, SessionList, needed
+
+HERE = "sha256:toy"
+
+
+@pytest.fixture
+def address(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'sessions.sqlite'}"
+
+
+def stored(address: str, number: int, text: str = "a text", **fields: Any) -> list[str]:
+    """Sessions with two steps; the first one's response holds ``text`` and its number."""
+    store = Store.open(address)
+    keys = []
+    for index in range(number):
+        made = {"instance": toy.instance("u-1", query=f"question {index}"), "dataset": HERE, "run": "gone", **fields}
+        session = store.create_session(NewSession(**made))
+        call = ToolCall(name="get_top_brand", arguments={"limit": index})
+        steps = (
+            Step(actor="human", decision=CallTool(call=call), result=ToolResult(text=f"{text} {index}")),
+            Step(actor="human", decision=Answer(text="so it is")),
+        )
+        store.append(session.id, 0, 0, steps)
+        keys.append(session.key)
+    store.close()
+    return keys
+
+
+async def at_sessions(pilot: Pilot[Any]) -> SessionsScreen:
+    app: Any = pilot.app
+    await pilot.press("L")
+    await until(pilot, lambda: isinstance(app.screen, SessionsScreen) and bool(app.screen.listed.here), "the sessions")
+    screen: SessionsScreen = app.screen
+    await pilot.pause()
+    return screen
+
+
+async def test_sessions_are_read_a_page_at_a_time(address: str) -> None:
+    stored(address, PAGE + 40)
+    async with opened(toy.wiring(store=Store.open(address)), SMALL) as (app, pilot):
+        screen = await at_sessions(pilot)
+        await until_shown(pilot, f"more than {PAGE} sessions of the debugger")
+        assert "question 139" in squeezed(app), "the newest first"
+        for _ in range(12):
+            await pilot.press("pagedown")
+        await until_shown(pilot, f"{PAGE + 40} sessions of the debugger")
+        await pilot.press("end")
+        await until_shown(pilot, "question 0")
+        assert screen.row is screen.listed.rows[-1]
+        assert all(len(row) <= 80 for row in rows(app))
+        await pilot.press("escape")
+        assert isinstance(app.screen, InstancesScreen)
+
+
+async def test_steps_are_found_by_what_they_hold(address: str) -> None:
+    keys = stored(address, 3, "the Zanzibar file [/] number")
+    async with opened(toy.wiring(store=Store.open(address)), WIDE) as (app, pilot):
+        await at_sessions(pilot)
+        await pilot.press("slash", *"zanzibar 1")
+        await until_shown(pilot, "1 step found in sessions of the debugger")
+        assert "step 1" in squeezed(app)
+        assert "file [/] number 1" in squeezed(app)
+        assert keys[1] in squeezed(app)
+        await pilot.press("enter", "b")
+        await until_shown(pilot, "no step of a stored session matches")
+        await pilot.press("b", "escape")
+        await until_shown(pilot, "3 sessions of the debugger")
+        await pilot.press("b")
+        await until_shown(pilot, "no session of batches is stored")
+
+
+async def test_a_session_opens_where_it_was_left(address: str) -> None:
+    async with opened(toy.wiring(store=Store.open(address)), WIDE) as (app, pilot):
+        await pilot.press("enter")
+        await until_settled(pilot)
+        await pilot.press("1", "home", "down")
+        assert debugger(app).cursor == 1
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, InstancesScreen), "the list")
+        await app.workers.wait_for_complete()
+        screen = await at_sessions(pilot)
+        await until_shown(pilot, "1 session of the debugger")
+        assert screen.row is not None
+        await pilot.press("enter")
+        shown = await until_settled(pilot)
+        await until(pilot, lambda: debugger(app).cursor == 1, "the place where it was left")
+        assert shown.scene is not None
+        assert shown.scene.executed == 4
+        await pilot.press("escape")
+        assert isinstance(app.screen, SessionsScreen)
+
+
+async def test_what_another_dataset_needs_is_said(address: str, tmp_path: Path) -> None:
+    stored(address, 1, dataset="sha256:other", dataset_path=str(tmp_path), run="r1")
+    async with opened(toy.wiring(store=Store.open(address)), WIDE) as (app, pilot):
+        await at_sessions(pilot)
+        await until_shown(pilot, "1 of another dataset")
+        assert f"vakra-tui {tmp_path} --instance u-1 --run r1" in squeezed(app)
+        await pilot.press("enter")
+        await until_shown(pilot, "Another start is needed for this session")
+        await pilot.press("enter")
+        assert isinstance(app.screen, SessionsScreen)
+
+
+async def test_deleting_asks_first(address: str) -> None:
+    keys = stored(address, 2)
+    async with opened(toy.wiring(store=Store.open(address)), SMALL) as (app, pilot):
+        await at_sessions(pilot)
+        await until_shown(pilot, "question 1")
+        await pilot.press("d")
+        await until_shown(pilot, f"Delete the session {keys[1]} (2 steps, 1 branch)?")
+        await pilot.press("enter")
+        await until_shown(pilot, "2 sessions of the debugger")
+        await pilot.press("d", "down", "enter")
+        await until_shown(pilot, "1 session of the debugger")
+        assert "question 1" not in squeezed(app)
+    store = Store.open(address)
+    assert [item.key for item in store.sessions("person").items] == [keys[0]]
+    store.close()
+
+
+def summary(**changes: Any) -> SessionSummary:
+    fields: dict[str, Any] = {
+        "id": 1,
+        "key": "k1",
+        "kind": "person",
+        "title": "",
+        "dataset": "other",
+        "dataset_path": "/data",
+        "capability": 4,
+        "domain": "d",
+        "uuid": "u",
+        "query": "q [/]",
+        "run": "r",
+        "run_fingerprint": "",
+        "environment": "native",
+        "created_at": 0.0,
+        "updated_at": 0.0,
+        "steps": 3,
+        "branches": 1,
+    }
+    return SessionSummary(**{**fields, **changes})
+
+
+def test_what_is_needed_in_words() -> None:
+    here, open_ = "here", Path("/open")
+
+    def said(*, there: bool = True, **changes: Any) -> str:
+        return needed(summary(**changes), here, open_, exists=lambda path: there)
+
+    assert said(dataset="here") == ""
+    assert "vakra-tui /data --instance u --run r" in said()
+    assert "--run" not in said(run="")
+    assert "not there now" in said(there=False)
+    assert "have changed" in said(dataset_path="/open")
+    assert "vakra-tui export k1" in said(dataset="")
+    assert "built-in sample" in said(dataset_path="")
+    assert "vakra-tui --instance u" in said(dataset_path="/home/a/.cache/vakra-tui/sample-01/dataset")
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 200])
+def test_rows_stay_in_their_columns(width: int) -> None:
+    listed = SessionList("here")
+    listed.add(Part((summary(passed=False), summary(dataset="here", passed=True, query="\u6f22" * 200)), more=False))
+    listed.layout(width)
+    head = plain(listed.head(width))
+    first, second = (plain(listed.line(index)) for index in (0, 1))
+    assert first.startswith("\u2260 ")
+    assert second.startswith("  ")
+    assert first.index("\u2717 failed") == second.index("\u2713 passed") == head.index("verdict")
+    assert first.index("q [/]") == head.index("query")
