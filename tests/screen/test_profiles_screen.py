@@ -56,6 +56,25 @@ async def test_a_batch_is_in_the_list_and_nothing_is_scored_again(
     await world.close()
 
 
+async def test_the_sample_without_a_run_takes_up_what_a_batch_stored(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    batch(address, "--run", "explorer", "--run", "oracle")
+    asked: list[str] = []
+    monkeypatch.setattr(PaperProfile, "score", lambda *given: asked.append("score"))
+    world = World(Wiring(options(address, runs=())))
+    listing = world.open()
+    await world.read_verdicts()
+    assert set(listing.runs) == {"flawed", "explorer", "oracle"}
+    assert all(set(entry.verdicts) == entry.kept == set(listing.runs) for entry in listing.entries)
+    for entry in listing.entries:
+        await world.evaluate(entry)
+    assert asked == []
+    kept = 3 * len(listing.entries)
+    assert f"verdicts by the profile paper, judge offline \u00b7 {kept} kept from a batch" in listing.counts()
+    await world.close()
+
+
 async def test_other_settings_and_later_rulings_are_not_taken_for_it(address: str) -> None:
     batch(address)
     for other in ({"profile": "vakra"}, {"judge": "none"}, {"runs": ("oracle",)}):
