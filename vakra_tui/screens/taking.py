@@ -60,7 +60,11 @@ class TakingVerbs(DebugBase):
             return
         self.app.copy_to_clipboard(text)
         also = f"if your terminal does not take it, {where}" if kept else where
-        self.app.toast(f"Copied the {chosen.name} ({size_words(size)}); {also}")
+        told = f"Copied the {chosen.name} ({size_words(size)}); {also}"
+        if chosen.after:
+            self.app.report(f"{chosen.after}\n\n{also[0].upper()}{also[1:]}.", title=f"Copied the {chosen.name}")
+        else:
+            self.app.toast(told)
 
     @work(exclusive=True, group="doing")
     async def action_outside(self) -> None:

@@ -30,13 +30,15 @@ _HEADERS = "-H 'Content-Type: application/json' -H 'Accept: application/json, te
 class Copy(NamedTuple):
     """One thing to copy: ``name`` in the choice, ``words`` what it is, ``file`` the name that a file of it gets.
 
-    ``text`` makes it, which may take long and raises ``DataError`` where it cannot be written down.
+    ``text`` makes it, which may take long and raises ``DataError`` where it cannot be written down. ``after`` is what
+    a person has to know to use it.
     """
 
     name: str
     words: str
     text: Callable[[], str]
     file: str
+    after: str = ""
 
 
 def copies_of(scene: Scene, row: StepRow | None, dataset: str = "") -> tuple[Copy, ...]:
@@ -70,8 +72,9 @@ def _of_step(scene: Scene, row: StepRow, dataset: str) -> Iterator[Copy]:
         words = "call, response, who decided it and what was checked, as JSON"
         yield Copy("step", words, lambda: _json(msgspec.to_builtins(step)), "step.json")
     if can_be_called(scene, row):
-        words = f"makes the call again on: {serve_line(scene.instance, dataset)}"
-        yield Copy("curl", words, lambda: curl_line(scene, row), "call.sh")
+        serve = f"It calls what this command serves:\n\n{serve_line(scene.instance, dataset)}"
+        words = "a line that makes the call on a served session"
+        yield Copy("curl", words, lambda: curl_line(scene, row), "call.sh", serve)
     hop = next((each for each in scene.truth.hops if each.number == row.hop), None)
     if hop is not None and scene.reference_shown:
         words = f"the call of hop {hop.number}, which this step stands for, as JSON"

@@ -73,7 +73,7 @@ def deciding_ruling(stage: StageResult) -> tuple[Gate, StageResult | Ruling]:
 
 
 def places(scene: Scene) -> tuple[Place, ...]:
-    """Everything that the deciding gate points at, the break itself first; what the jump to the evidence goes through."""
+    """Everything that the deciding gate points at, the break itself first: what the jump to the evidence visits."""
     first = diagnose(scene)
     if first is None or scene.verdict is None:
         return ()

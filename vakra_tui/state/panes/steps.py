@@ -52,7 +52,7 @@ NUMBER_CELLS = 8
 NAME_CELLS = 18
 """Cells of a name that are more telling than the least of its flags."""
 
-_DISPENSABLE = ("ok", "~", "\u2260", "src?", DIFFERS)
+_DISPENSABLE = ("ok", "~", "\u2260", "src?", DIFFERS, "err", "refused")
 """Flags that give way to the name, the first ones first: the outcome also has its own sign."""
 
 

@@ -144,7 +144,7 @@ def _hop(hop: HopRow, inputs: Sequence[FlowRow], *, shown: bool, feeds: bool, en
             rows.append(GraphRow(_argument(name, value, takes, gaps.get(name), hop), takes=takes, node=node))
     for gap in hop.gaps:
         if gap.argument not in hop.call.arguments:
-            rows.append(GraphRow(line("  ", HANG, (f"step {hop.aligned}: {gap_words(gap)}", "warn")), node=node))
+            rows.append(GraphRow(line(" ", HANG, (f"step {hop.aligned}: {gap_words(gap)}", "warn")), node=node))
     gives = _gives(hop)
     if gives:
         rows.append(GraphRow(gives, gives=hop.number if feeds else 0, node=node))

@@ -1,0 +1,142 @@
+"""Taking something out of the debugger by keys: copies, exports in every form, programs of the user's own."""
+
+from __future__ import annotations
+
+import base64
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+import screen_toy as toy
+from screen_opening import opened
+from screen_reading import debugger, squeezed, until, until_shown
+
+from sessions.store import Store
+from vakra_tui.forms import FORMS
+from vakra_tui.state.export import FORM_KINDS, LAYOUT_KINDS, default_place
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.open(f"sqlite:///{tmp_path / 'sessions.sqlite'}")
+
+
+async def pick(pilot: Any, name: str) -> None:
+    """Choose a row of the open choice by its name."""
+    from vakra_tui.screens.choice import ChoiceScreen
+
+    app: Any = pilot.app
+    await until(pilot, lambda: isinstance(app.screen, ChoiceScreen), "a choice")
+    names = [row[0] for row in app.screen._choices]
+    await pilot.press("home", *["down"] * names.index(name), "enter")
+
+
+async def test_a_copy_goes_to_the_terminal_and_to_a_file_that_is_named(store: Store) -> None:
+    answers = {**toy.ANSWERS, "get_city": "FAIL \x1b]52;c;ZXZpbA==\x07 \x1b[31m not found"}
+    wiring = toy.wiring(instance="u-1", store=store, environment=toy.ToyEnvironment(answers))
+    async with opened(wiring) as (app, pilot):
+        sent: list[str] = []
+        write = app._driver.write  # type: ignore[union-attr]
+        app._driver.write = lambda text: (sent.append(text), write(text))[1]  # type: ignore[union-attr, method-assign]
+        await pilot.press("y")
+        await until_shown(pilot, "Copy what?")
+        await pick(pilot, "response")
+        await until_shown(pilot, "Copied the response")
+        assert app.clipboard == "\x1b]52;c;ZXZpbA==\x07 \x1b[31m not found"
+        (line,) = [text for text in sent if "]52;" in text]
+        body = line.removeprefix("\x1b]52;c;").removesuffix("\x07")
+        assert base64.b64decode(body, validate=True).decode() == app.clipboard, "nothing of it reaches the terminal raw"
+        kept = app.world.memory.folder / "copied" / "response.txt"
+        assert kept.read_text() == app.clipboard
+        assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+
+
+async def test_what_is_too_large_for_a_clipboard_is_in_the_file_alone(store: Store) -> None:
+    answers = {**toy.ANSWERS, "get_city": json.dumps({"x": "y" * 80_000})}
+    wiring = toy.wiring(instance="u-1", store=store, environment=toy.ToyEnvironment(answers))
+    async with opened(wiring) as (app, pilot):
+        await pilot.press("end", "b", "y")
+        await until_shown(pilot, "Copy what?")
+        await pick(pilot, "response")
+        await until_shown(pilot, "too much for a terminal's clipboard")
+        assert app.clipboard == ""
+        assert (app.world.memory.folder / "copied" / "response.txt").read_text() == answers["get_city"]
+
+
+async def test_the_curl_line_is_copied_with_the_command_that_serves(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        await pilot.press("y")
+        await until_shown(pilot, "Copy what?")
+        await pick(pilot, "curl")
+        await until_shown(pilot, "vakra-tui serve toy-data --capability 4 --domain beer_factory")
+        assert "It calls what this command serves:" in squeezed(app)
+        assert app.clipboard.startswith('U="${VAKRA_URL:-http://127.0.0.1:8000/mcp}"; S=$(curl ')
+
+
+@pytest.mark.parametrize("form", FORM_KINDS)
+async def test_every_form_of_the_command_is_exported(store: Store, tmp_path: Path, form: str) -> None:
+    hostile = toy.instance(domain="beer_factory", uuid="../u\x1b[31m-1")
+    run = toy.ToyRun("r", [toy.prediction(uuid="../u\x1b[31m-1")])
+    wiring = toy.wiring(instance="../u", store=store, instances=[hostile], runs=[run])
+    async with opened(wiring) as (app, pilot):
+        await pilot.press("E")
+        await pick(pilot, form)
+        await until_shown(pilot, "File to write it to")
+        field: Any = app.screen.query_one("#answer")
+        assert field.value == f"exported/beer_factory-..-u-31m-1.{form}.{FORMS[form][0]}"
+        place = tmp_path / "out" / f"a.{form}"
+        field.value = str(place)
+        await pilot.press("enter")
+        if form == "preferences":
+            await until_shown(pilot, "nothing that failed was repaired")
+            assert not place.exists()
+            return
+        await until(pilot, place.exists, "the file")
+        text = place.read_text(encoding="utf-8")
+        assert "get_city" in text
+        if form == "openai":
+            assert [tool["function"]["name"] for tool in json.loads(text)["tools"]] == list(toy.ANSWERS)
+        if form == "atif":
+            assert json.loads(text)["steps"]
+        await pilot.press("E")
+        await pick(pilot, form)
+        await until_shown(pilot, "File to write it to")
+        app.screen.query_one("#answer").value = str(place)  # type: ignore[attr-defined]
+        await pilot.press("enter")
+        await until_shown(pilot, "is there already")
+        await pilot.press("escape")
+        await until_shown(pilot, "Nothing was written.")
+        assert place.read_text(encoding="utf-8") == text
+
+
+def test_the_screen_offers_every_form_of_the_command() -> None:
+    assert {"submission", *FORM_KINDS} == set(FORMS)
+    assert default_place("prediction", toy.instance()) == "exported-predictions"
+    assert set(LAYOUT_KINDS) == {"prediction", "reference"}
+
+
+async def test_without_a_pager_or_an_editor_it_is_said_how_to_name_one(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PAGER", "VISUAL", "EDITOR"):
+        monkeypatch.delenv(name, raising=False)
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        await pilot.press("P")
+        await until_shown(pilot, "$PAGER is not set")
+        assert "PAGER=less vakra-tui" in squeezed(app)
+        assert "$VISUAL or $EDITOR is not set" in squeezed(app)
+
+
+async def test_a_terminal_that_cannot_be_handed_over_is_told(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PAGER", "cat")
+    monkeypatch.setenv("EDITOR", "cat")
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        await pilot.press("P")
+        await pick(pilot, "response")
+        await until_shown(pilot, "Open the response in your")
+        await pick(pilot, "pager")
+        await until_shown(pilot, "cannot be handed to another program")
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen is debugger(app), "the debugger")
