@@ -122,7 +122,7 @@ def row(uuid: str, status: str, verdict: str, requests: Sequence[RequestRecord])
     made = sum(_number(request, "output_tokens") for request in requests)
     calls = sum(request.usage.get("finish_reason") == "tool_calls" for request in requests)
     seconds = sum(request.duration_s for request in requests)
-    cells = (uuid[:8], status, verdict, len(requests), calls, events, given, made, f"{seconds:.1f}")
+    cells = (uuid[-12:], status, verdict, len(requests), calls, events, given, made, f"{seconds:.1f}")
     return "| " + " | ".join(str(cell) for cell in cells) + " |"
 
 
@@ -157,7 +157,7 @@ def told(work: Path, uuids: Sequence[str], seconds: float) -> int:
         print(row(uuid, ended.get(uuid, "lost"), verdict, asked.get(uuid, ())))
     print(f"\n{len(uuids)} instances in {seconds:.0f} s")
     classified = all(ended.get(uuid) in get_args(AgentStatus) for uuid in uuids)
-    streamed = all(str(request.response).startswith("data: ") for each in asked.values() for request in each)
+    streamed = all("data: {" in str(request.response) for each in asked.values() for request in each)
     return 0 if classified and streamed and all(asked.get(uuid) for uuid in uuids) else 1
 
 

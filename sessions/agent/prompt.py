@@ -82,9 +82,9 @@ def wrapped(raw: str) -> str:
     return json.dumps({"unreadable_arguments": raw}, ensure_ascii=False)
 
 
-def rejection(shown_call: str, word: str) -> str:
-    """What a model is told of a proposed call that a person rejected."""
-    return f"The call {shown_call} was not run; it was rejected. {word}".strip()
+def rejection(what: str, word: str) -> str:
+    """What a model is told of a proposal that a person rejected: ``what`` was not done, and the person's word."""
+    return f"{what}; it was rejected. {word}".strip()
 
 
 def missing_tools(count: int, limit: int) -> str:

@@ -69,7 +69,7 @@ async def test_rejecting_a_call_with_a_word(endpoint: Endpoint) -> None:
     agent, task, environment = ReactAgent("m", endpoint.base_url, AgentSettings()), instance(), ToyEnvironment()
     timeline = Timeline(task, environment, agent.driver(task))
     await timeline.propose()
-    await timeline.decide(Message(role="user", text=rejection("get_team_wins(A)", "List the teams first.")))
+    await timeline.decide(Message(role="user", text=rejection("The call was not run", "List the teams first.")))
     await timeline.run()
     assert environment.session.made == [("list_teams", {})]
     assert "List the teams first." in endpoint.requests[1]["messages"][-1]["content"]

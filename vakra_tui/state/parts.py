@@ -14,15 +14,19 @@ if TYPE_CHECKING:
     from sessions.store import Store
     from sessions.submissions import Run
     from toolenv.dataset import Dataset, InstanceRef
+    from toolenv.openai_compat.sending import Waiting
 
 
 class Wiring(Protocol):
     """What the screen needs of the command's wiring; each part is made when it is first asked for.
 
     ``on_store_wait`` is told, in the thread that waits, how many seconds another process has held the store.
+    ``on_agent_wait`` hears of waits for the agent's endpoint, ``on_agent_delta`` of fragments of what its model says.
     """
 
     on_store_wait: Callable[[float], None] | None
+    on_agent_wait: Callable[[Waiting], None] | None
+    on_agent_delta: Callable[[str, str], None] | None
 
     @property
     def sample(self) -> bool: ...

@@ -1,0 +1,146 @@
+"""The debugger's verbs with an agent at one's side: a proposal, and what becomes of it; asking it again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+from textual import work
+
+from sessions.trajectory import Answer, CallTool, Decision, GiveUp
+from toolenv.errors import VakraError
+from toolenv.model import ToolCall, ToolSpec
+from vakra_tui.screens.debug_base import DebugBase
+from vakra_tui.state.live.stopping import Stopped
+from vakra_tui.state.scene import columns_of
+
+if TYPE_CHECKING:
+    from sessions.agent import Variation
+    from vakra_tui.state.proposing import Offer
+
+NO_AGENT = "No agent is named: start with --agent react --model M --base-url URL, or with one of your own."
+
+
+class AskingVerbs(DebugBase):
+    """Has the agent propose a step and lets a person take, change or reject it."""
+
+    @work(exclusive=True, group="doing")
+    async def action_propose(self) -> None:
+        """What the agent would do next; nothing is run before a person takes it."""
+        if self.session.agent_name is None:
+            self.app.report(NO_AGENT, title="No agent")
+            return
+        await self._ruled(await self._offered(self.session.ask, self.behind))
+
+    @work(exclusive=True, group="doing")
+    async def action_ask_again(self) -> None:
+        """The step under the cursor once more, asked in another way, on a branch of its own."""
+        from vakra_tui.screens.proposal import AskAgainScreen
+
+        if self.session.agent_name is None or self.scene is None:
+            self.app.report(NO_AGENT, title="No agent")
+            return
+        at = min(self.cursor, self.scene.executed)
+        try:
+            usual: Variation = await self.app.engine.call(lambda: self.session.usual)
+        except VakraError as error:
+            self.app.report(str(error))
+            return
+        seed = "" if usual.seed is None else str(usual.seed + max(self.session.asked_here(at), 1))
+        number = self.row.number if self.row is not None else 1
+        asked = await self.app.push_screen_wait(
+            AskAgainScreen(
+                f"Ask {self.session.agent_name} for step {max(number, 1)} again, on a branch",
+                model=usual.model or "",
+                temperature="" if usual.temperature is None else f"{usual.temperature:g}",
+                seed=seed,
+            )
+        )
+        if asked is not None:
+            await self._ruled(await self._offered(self.session.ask_again, at, _variation(*asked)))
+
+    async def _offered(self, verb: Callable[..., Coroutine[Any, Any, Offer]], *arguments: Any) -> Offer | None:
+        """A proposal asked for in the engine thread; None where none came, which a dialog has told then."""
+        self._follow = True
+        try:
+            return await self.app.engine.run(self.session.in_turn(verb, *arguments))
+        except Stopped as stopped:
+            self.app.toast(str(stopped))
+        except VakraError as error:
+            self.app.report(str(error), title="The agent proposed nothing")
+        return None
+
+    async def _ruled(self, offer: Offer | None) -> None:
+        """Show a proposal until it is taken, changed or left; one that is rejected leads to another."""
+        from vakra_tui.screens.ask import AskScreen
+        from vakra_tui.screens.proposal import ProposalScreen
+
+        while offer is not None:
+            ruled = await self.app.push_screen_wait(ProposalScreen(offer))
+            if ruled is None:
+                self.app.toast("Nothing was run. The proposal stays: it is shown and run by the same keys.")
+                return
+            self._follow = True
+            if ruled == "accept":
+                await self._do(self.session.accept)
+                return
+            if ruled == "reject":
+                note = "the model is told that it was rejected, and this"
+                word = await self.app.push_screen_wait(AskScreen("Reject it, with a word to the model", note=note))
+                if word is not None:
+                    offer = await self._offered(self.session.reject, word)
+                continue
+            decision = await self._edited(offer)
+            if decision is not None:
+                await self._do(self.session.decide_otherwise, decision)
+                return
+
+    async def _edited(self, offer: Offer) -> Decision | None:
+        """What a person makes of a proposal; None where it was left."""
+        from vakra_tui.screens.ask import AskScreen
+
+        decision = offer.decision
+        if not isinstance(decision, CallTool):
+            text = "" if isinstance(decision, GiveUp) else decision.text
+            written = await self.app.push_screen_wait(AskScreen("The final answer instead", value=text))
+            return Answer(text=written) if written else None
+        call = await self._edited_call(decision.call)
+        return CallTool(call=call) if call is not None else None
+
+    async def _edited_call(self, proposed: ToolCall) -> ToolCall | None:
+        from vakra_tui.screens.call import CallScreen
+        from vakra_tui.screens.tools import ToolsScreen
+
+        if self.scene is None:
+            return None
+        try:
+            tools = await self.app.engine.run(self.session.in_turn(self.session.tools))
+        except VakraError as error:
+            self.app.report(str(error))
+            return None
+        spec: ToolSpec | None = next((tool for tool in tools if tool.name == proposed.name), None)
+        if spec is None:
+            picked = await self.app.push_screen_wait(ToolsScreen(tools, self.scene.policy))
+            if picked is None or isinstance(picked, ToolCall):
+                return picked
+            spec = picked
+        screen = CallScreen(
+            self.session,
+            spec,
+            self.behind,
+            values=proposed.arguments,
+            handles=self.session.handles(),
+            columns=columns_of(self.scene),
+        )
+        return await self.app.push_screen_wait(screen)
+
+
+def _variation(model: str, temperature: str, seed: str) -> Variation:
+    """What was typed, as a variation; the fields take nothing but numbers."""
+    from sessions.agent import Variation
+
+    return Variation(
+        model=model or None,
+        temperature=float(temperature) if temperature else None,
+        seed=int(seed) if seed else None,
+    )

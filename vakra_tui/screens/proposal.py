@@ -1,0 +1,108 @@
+"""What an agent proposes, in a dialog: take it, change it, reject it with a word, or leave it where it is."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Static
+
+from vakra_tui.render import content
+from vakra_tui.state.folded import Folded
+from vakra_tui.state.lines import plain
+from vakra_tui.state.panes.proposal import proposal_source, proposal_title
+from vakra_tui.state.proposing import Offer
+from vakra_tui.widgets.bound import bindings
+from vakra_tui.widgets.clean_input import CleanInput
+from vakra_tui.widgets.folded_view import FoldedView
+from vakra_tui.widgets.pick_list import PickList
+
+Ruled = Literal["accept", "edit", "reject"]
+
+
+class ProposalScreen(ModalScreen[Ruled | None]):
+    """Gives what a person decided, None when it was left as it is."""
+
+    CONTEXT: ClassVar[str] = "proposal"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
+    DEFAULT_CSS = """
+    ProposalScreen { align: center middle; background: $background 60%; }
+    ProposalScreen .dialog { width: 100; }
+    ProposalScreen FoldedView { height: auto; max-height: 24; }
+    """
+    CSS_PATH = "dialog.tcss"
+
+    def __init__(self, offer: Offer) -> None:
+        super().__init__()
+        self._offer = offer
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog"):
+            yield Static(content(plain(proposal_title(self._offer))), classes="dialog-title", markup=False)
+            yield FoldedView(proposal_source(self._offer), id="proposed")
+            keys = "enter runs it, e edits it, x rejects it with a word, space unfolds, escape leaves it open"
+            yield Static(content(keys), classes="dialog-note", markup=False)
+
+    def on_mount(self) -> None:
+        view = self.query_one("#proposed", FoldedView)
+        view.focus()
+        self.call_after_refresh(self._fit)
+
+    def _fit(self) -> None:
+        view = self.query_one("#proposed", FoldedView)
+        source = view.source
+        if isinstance(source, Folded):
+            view.styles.height = max(1, min(source.layout(view.text_width()), 24))
+
+    @on(PickList.Chosen)
+    def _accepted(self) -> None:
+        self.dismiss("accept")
+
+    def action_edit(self) -> None:
+        self.dismiss("edit")
+
+    def action_reject(self) -> None:
+        self.dismiss("reject")
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+
+class AskAgainScreen(ModalScreen["tuple[str, str, str] | None"]):
+    """Asks how the agent is to be asked: (model, temperature, seed) as typed; None when it was left."""
+
+    CONTEXT: ClassVar[str] = "again"
+    BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
+    DEFAULT_CSS = """
+    AskAgainScreen { align: center middle; background: $background 60%; }
+    """
+    CSS_PATH = "dialog.tcss"
+
+    def __init__(self, title: str, *, model: str, temperature: str, seed: str) -> None:
+        super().__init__()
+        self._title = title
+        self._values = {"model": model, "temperature": temperature, "seed": seed}
+
+    def compose(self) -> ComposeResult:
+        with Vertical(classes="dialog"):
+            yield Static(content(self._title), classes="dialog-title", markup=False)
+            for name, value in self._values.items():
+                yield Static(content(name), markup=False)
+                kind = {"temperature": "number", "seed": "integer"}.get(name, "text")
+                yield CleanInput(value, type=kind, id=name)  # type: ignore[arg-type]
+            note = "another seed asks for another sample; empty leaves it as it is set; enter asks, escape leaves"
+            yield Static(content(note), classes="dialog-note", markup=False)
+
+    def on_mount(self) -> None:
+        self.query_one("#model").focus()
+
+    def on_input_submitted(self) -> None:
+        model, temperature, seed = (self.query_one(f"#{name}", CleanInput).value.strip() for name in self._values)
+        self.dismiss((model, temperature, seed))
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
