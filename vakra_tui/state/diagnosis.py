@@ -36,9 +36,9 @@ class Place(Value, frozen=True):
 
 
 def diagnose(scene: Scene) -> Place | None:
-    """Where the deciding gate broke; None where nothing failed or nothing was judged."""
+    """Where the deciding gate broke; None where nothing failed, or what is shown was not judged."""
     verdict = scene.verdict
-    if verdict is None or verdict.passed or verdict.status in ("extra", "unscored"):
+    if verdict is None or scene.stale or verdict.passed or verdict.status in ("extra", "unscored"):
         return None
     if verdict.status == "missing":
         return _missing(scene)

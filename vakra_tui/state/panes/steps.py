@@ -128,6 +128,7 @@ class StepsSource:
         self._paused = scene.pause.number - 1 if scene.pause is not None else None
         self._width = 30
         self._entries = _entries(scene)
+        self._places = {entry: row for row, entry in enumerate(self._entries or ()) if isinstance(entry, int)}
 
     def layout(self, width: int) -> int:
         self._width = width
@@ -159,7 +160,7 @@ class StepsSource:
 
     def place_of(self, step: int) -> int:
         """The row of the list in which a step stands."""
-        return step if self._entries is None else self._entries.index(step) if step in self._entries else 0
+        return step if self._entries is None else self._places.get(step, 0)
 
 
 def _entries(scene: Scene) -> list[int | Twig] | None:
