@@ -42,6 +42,10 @@ DARK: Palette = _palette(
     punct="#8b93a1",
     code="#d5dae3",
     bar="#4b5363",
+    match="reverse #e8c26a",
+    match_now="reverse bold underline #ffb070",
+    added="#8ccf7e",
+    removed="#ff7a85",
 )
 
 LIGHT: Palette = _palette(
@@ -62,6 +66,10 @@ LIGHT: Palette = _palette(
     punct="#5f6773",
     code="#262c36",
     bar="#b4bbc6",
+    match="reverse #7d5500",
+    match_now="reverse bold underline #8a2f00",
+    added="#1e6f2a",
+    removed="#b3152a",
 )
 
 

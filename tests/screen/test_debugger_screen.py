@@ -71,10 +71,14 @@ async def test_the_tabs_of_a_step(store: Store) -> None:
         assert "this step made no table" in squeezed(app)
         await pilot.press("t")
         assert '{"results": [{"id": "d1"' in squeezed(app)
+        await pilot.press("t")
+        assert "holds no response of this step" in squeezed(app)
         await pilot.press("t", "t")
         assert "[provenance]" in squeezed(app)
         assert 'question = "Who brews Dixie?"' in squeezed(app)
-        await pilot.press("T")
+        await pilot.press("t")
+        await until_shown(pilot, "nothing goes over a wire")
+        await pilot.press("T", "T")
         assert "a recorded prediction holds its calls and its answer only" in squeezed(app)
 
 
@@ -291,10 +295,12 @@ async def test_a_response_that_differs_from_the_file_is_shown_beside(store: Stor
         await pilot.press("b", "b")
         assert "the file holds another response" in squeezed(app)
         await pilot.press("t")
-        text = squeezed(app)
-        assert "in the file (shown, never trusted)" in text
-        assert '"Other"' in text
-        assert '"Dixie"' in text
+        await until_shown(pilot, 'brand: "Dixie"')
+        assert "the difference tab shows both" in squeezed(app)
+        await pilot.press("t", "t", "t")
+        await until_shown(pilot, '- "brand": "Other"')
+        assert '+ "brand": "Dixie"' in squeezed(app)
+        assert "1 line gone, 1 line new; the file's is never trusted" in squeezed(app)
         await pilot.press("s")
         assert "the file holds another response" not in squeezed(app)
 

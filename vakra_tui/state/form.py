@@ -150,7 +150,7 @@ def value_of(field: Field, text: str) -> tuple[bool, Json]:
     decoded = _decoded(stripped)
     if decoded is _NOT_JSON:
         return True, text
-    if _fits(decoded, field.types):
+    if fits(decoded, field.types):
         return True, decoded
     return True, text
 
@@ -165,7 +165,8 @@ def _decoded(text: str) -> Json:
         return _NOT_JSON
 
 
-def _fits(value: Json, types: Sequence[str]) -> bool:
+def fits(value: Json, types: Sequence[str]) -> bool:
+    """Whether a value has one of some JSON Schema types; any has where none is named."""
     if not types:
         return True
     names = {

@@ -120,9 +120,7 @@ def _executed(
     )
 
 
-def _arguments(
-    step: Step, arguments: Mapping[str, Json], origins: Mapping[str, Traced]
-) -> list[ArgumentRow]:
+def _arguments(step: Step, arguments: Mapping[str, Json], origins: Mapping[str, Traced]) -> list[ArgumentRow]:
     executed = step.executed_arguments or {}
     rows = []
     for name, value in arguments.items():

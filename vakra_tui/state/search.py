@@ -59,15 +59,11 @@ class Needle:
 
 
 @runtime_checkable
-class Searchable(Protocol):
-    """A source of lines that can be searched; its places sort in the order of their rows."""
-
-    def find(self, needle: Needle, stop: Stop) -> Sequence[Any]:
-        """All places in the order of their rows; the part found so far when ``stop`` says so."""
-        ...
+class Placed(Protocol):
+    """Knows where the places of a search are shown; places sort in the order of their rows."""
 
     def row_of(self, place: Any) -> int:
-        """The row that shows a place, for the width last laid out."""
+        """The row that shows a place, for the width last laid out; what hides it is unfolded."""
         ...
 
     def place_at(self, row: int) -> Any:
@@ -75,27 +71,58 @@ class Searchable(Protocol):
         ...
 
 
-class Search:
-    """The places of one needle in one source, and the one that is looked at."""
+@runtime_checkable
+class Searchable(Placed, Protocol):
+    """A source of lines that can be searched in a worker."""
 
-    def __init__(self, needle: Needle, source: LineSource, places: Sequence[Any]) -> None:
+    def find(self, needle: Needle, stop: Stop) -> Sequence[Any]:
+        """All places in the order of their rows; the part found so far when ``stop`` says so."""
+        ...
+
+
+class LineByLine:
+    """Makes any source of lines searchable by the text of its ``count`` rows; meant for sources of short lines."""
+
+    def __init__(self, source: LineSource, count: int) -> None:
+        self._source = source
+        self._count = count
+
+    def find(self, needle: Needle, stop: Stop) -> list[int]:
+        found: list[int] = []
+        for row in range(self._count):
+            if row % 500 == 0 and stop():
+                break
+            if needle.first(plain(clean(self._source.line(row)))) >= 0:
+                found.append(row)
+        return found
+
+    def row_of(self, place: int) -> int:
+        return place
+
+    def place_at(self, row: int) -> int:
+        return row
+
+
+class Search:
+    """The places of one needle in one source, and the one that is looked at. ``placed`` knows where they are shown."""
+
+    def __init__(self, needle: Needle, source: LineSource, placed: Placed, places: Sequence[Any]) -> None:
         self.needle = needle
         self.source = source
+        self.placed = placed
         self.places = places
         self.at = 0
 
     @property
     def words(self) -> str:
-        """``3 of 41``, ``none``."""
+        """``“dixie”: 3 of 41``."""
         if not self.places:
             return f"\u201c{self.needle.text}\u201d: no match"
         return f"\u201c{self.needle.text}\u201d: {self.at + 1:,} of {len(self.places):,}"
 
     def row(self) -> int:
-        """The row of the place that is looked at, -1 without one. Unfolds what hides it."""
-        if not self.places or not isinstance(self.source, Searchable):
-            return -1
-        return self.source.row_of(self.places[self.at])
+        """The row of the place that is looked at, -1 without one."""
+        return self.placed.row_of(self.places[self.at]) if self.places else -1
 
     def go(self, steps: int) -> None:
         """On to another place, round the end."""
@@ -104,8 +131,8 @@ class Search:
 
     def go_behind(self, row: int) -> None:
         """To the first place at or behind a row, the first of all without one."""
-        if isinstance(self.source, Searchable) and self.places:
-            self.at = bisect_left(self.places, self.source.place_at(row)) % len(self.places)
+        if self.places:
+            self.at = bisect_left(self.places, self.placed.place_at(row)) % len(self.places)
 
 
 def marked(content: Line, needle: Needle, role: Role = "match") -> Line:

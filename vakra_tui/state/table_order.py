@@ -1,6 +1,7 @@
 """Which rows of a table are shown, and in what order: sorted by a column, filtered by conditions, searched.
 
-Cells belong to the engine, so everything here that reads them is a coroutine that runs there, a little at a time.
+Cells belong to the engine, so everything here that reads them is a coroutine that runs there, a little at a time;
+cancelling it ends it.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ def cell_text(value: Json) -> str:
     return value if isinstance(value, str) else str(value)
 
 
-async def positions(view: TableView, order: Order, stop: Callable[[], bool]) -> Sequence[int] | None:
+async def positions(view: TableView, order: Order) -> Sequence[int] | None:
     """The rows that an order shows, as positions of the table; None for all rows as they are.
 
     NULLs come last both ways, numbers before texts. Raises ``DataError`` for a filter that cannot be understood.
@@ -142,26 +143,24 @@ async def positions(view: TableView, order: Order, stop: Callable[[], bool]) -> 
     kept: Sequence[int] | None = None
     terms = terms_of(order.filter, view.columns)
     if terms:
-        kept = await _filtered(view, terms, stop)
-    if order.column is None or stop():
+        kept = await _filtered(view, terms)
+    if order.column is None:
         return kept
-    return await _sorted(view, order.column, order.descending, kept, stop)
+    return await _sorted(view, order.column, order.descending, kept)
 
 
-async def _filtered(view: TableView, terms: Sequence[Term], stop: Callable[[], bool]) -> Sequence[int]:
+async def _filtered(view: TableView, terms: Sequence[Term]) -> Sequence[int]:
     kept: Sequence[int] = range(view.num_records)
     for term in terms:
         if term.column is not None:
-            kept = await _where(view.column(term.column), term.holds, kept, stop)
+            kept = await _where(view.column(term.column), term.holds, kept)
     for term in terms:
         if term.column is None:
-            kept = await _anywhere(view, Needle(term.value), kept, stop)
+            kept = await _anywhere(view, Needle(term.value), kept)
     return kept
 
 
-async def _where(
-    cells: Iterator[Json], holds: Callable[[Json], bool], kept: Sequence[int], stop: Callable[[], bool]
-) -> Sequence[int]:
+async def _where(cells: Iterator[Json], holds: Callable[[Json], bool], kept: Sequence[int]) -> Sequence[int]:
     found = array("L")
     wanted = iter(kept)
     upcoming = next(wanted, None)
@@ -172,12 +171,10 @@ async def _where(
             upcoming = next(wanted, None)
         if position % CHUNK == 0:
             await asyncio.sleep(0)
-            if stop():
-                break
     return found
 
 
-async def _anywhere(view: TableView, needle: Needle, kept: Sequence[int], stop: Callable[[], bool]) -> Sequence[int]:
+async def _anywhere(view: TableView, needle: Needle, kept: Sequence[int]) -> Sequence[int]:
     found = array("L")
     among = set(kept) if len(kept) < view.num_records else None
     for start in range(0, view.num_records, CHUNK // 4):
@@ -185,8 +182,6 @@ async def _anywhere(view: TableView, needle: Needle, kept: Sequence[int], stop: 
             if (among is None or start + offset in among) and _holds(row, needle):
                 found.append(start + offset)
         await asyncio.sleep(0)
-        if stop():
-            break
     return found
 
 
@@ -194,9 +189,7 @@ def _holds(row: Sequence[Json], needle: Needle) -> bool:
     return any(needle.first(cell_text(value)) >= 0 for value in row)
 
 
-async def _sorted(
-    view: TableView, column: int, descending: bool, kept: Sequence[int] | None, stop: Callable[[], bool]
-) -> Sequence[int]:
+async def _sorted(view: TableView, column: int, descending: bool, kept: Sequence[int] | None) -> Sequence[int]:
     numbers: list[tuple[float, int]] = []
     words: list[tuple[str, int]] = []
     nulls: list[int] = []
@@ -204,8 +197,6 @@ async def _sorted(
     for position, value in enumerate(view.column(column)):
         if position % CHUNK == 0:
             await asyncio.sleep(0)
-            if stop():
-                break
         if among is not None and position not in among:
             continue
         # Equal values keep the table's order both ways, which a turned sign of the position gives.
@@ -227,8 +218,6 @@ async def _sorted(
         while batch := list(islice(merged, CHUNK)):
             order.extend(abs(place) for _, place in batch)
             await asyncio.sleep(0)
-            if stop():
-                return order
     order.extend(nulls)
     return order
 
@@ -250,11 +239,9 @@ async def page(view: TableView, order: Sequence[int] | None, start: int) -> list
     return rows
 
 
-async def rows_with(
-    view: TableView, order: Sequence[int] | None, needle: Needle, stop: Callable[[], bool]
-) -> Sequence[int]:
+async def rows_with(view: TableView, order: Sequence[int] | None, needle: Needle) -> Sequence[int]:
     """The shown rows with a cell that holds the needle."""
-    found = await _anywhere(view, needle, range(view.num_records), stop)
+    found = await _anywhere(view, needle, range(view.num_records))
     if order is None:
         return found
     hits = set(found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.style import Style
 from textual.binding import BindingType
@@ -11,8 +11,11 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from vakra_tui.render import palette, strip
-from vakra_tui.state.lines import Line, Lines, LineSource
+from vakra_tui.state.lines import Line, Lines, LineSource, Role
 from vakra_tui.widgets.bound import bindings
+
+if TYPE_CHECKING:
+    from vakra_tui.state.search import Search
 
 
 class LineView(ScrollView, can_focus=True):
@@ -30,6 +33,8 @@ class LineView(ScrollView, can_focus=True):
         self._source: LineSource = source if source is not None else Lines(())
         self._count = 0
         self._laid_out = -1
+        self._search: Search | None = None
+        self._match_row = -1
 
     @property
     def source(self) -> LineSource:
@@ -41,7 +46,9 @@ class LineView(ScrollView, can_focus=True):
         return self._count
 
     def show(self, source: LineSource, *, keep: bool = False) -> None:
-        """Show other lines; ``keep`` leaves the scroll position where it is."""
+        """Show other lines; ``keep`` leaves the scroll position where it is. Marks of a search go with their lines."""
+        if self._search is not None and self._search.source is not source:
+            self._search = None
         self._source = source
         self._count = 0
         self._laid_out = -1
@@ -49,6 +56,27 @@ class LineView(ScrollView, can_focus=True):
         if not keep:
             self.scroll_to(0, 0, animate=False, force=True)
         self.refresh()
+
+    @property
+    def search(self) -> Search | None:
+        """The search whose matches are marked."""
+        return self._search
+
+    def mark(self, search: Search | None) -> None:
+        """Mark the matches of a search in these lines and bring the one that is looked at into view."""
+        self._search = search
+        self._match_row = search.row() if search is not None else -1
+        if self._match_row >= 0:
+            self.reload()
+            self.bring_into_view(self._match_row)
+        self.refresh()
+
+    def bring_into_view(self, row: int) -> None:
+        """Scroll as little as needed, a few lines around the row in view too."""
+        height = self.scrollable_content_region.height
+        top = self.scroll_offset.y
+        if not top + 1 <= row < top + height - 1:
+            self.scroll_to(y=max(row - height // 3, 0), animate=False, force=True)
 
     def reload(self) -> None:
         """The source changed its lines: measure it again, keep the position."""
@@ -76,7 +104,20 @@ class LineView(ScrollView, can_focus=True):
 
     def line_at(self, index: int) -> Line:
         """The line drawn at ``index``."""
-        return self._source.line(index)
+        return self._marked(index) if self._search is not None else self._source.line(index)
+
+    def _marked(self, index: int) -> Line:
+        """The line with the matches of the search marked; one that is too long begins shortly before them."""
+        from vakra_tui.state.search import marked, shifted
+
+        search = self._search
+        assert search is not None
+        found = getattr(self._source, "line_found", None)
+        shown: Line = found(index, search.needle) if found is not None else self._source.line(index)
+        if not self._source.cells:
+            shown = shifted(shown, search.needle, self.text_width())
+        role: Role = "match_now" if index == self._match_row else "match"
+        return marked(shown, search.needle, role)
 
     def base_style(self, index: int) -> Style:
         """The style under line ``index``."""

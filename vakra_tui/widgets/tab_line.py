@@ -12,6 +12,9 @@ from textual.widget import Widget
 from vakra_tui.render import palette, strip
 from vakra_tui.state.lines import Line, Span
 
+SHORTEST = 2
+"""Letters of a name that are always shown."""
+
 
 class TabLine(Widget):
     """Names in a row; the chosen one stands in brackets, so that it is told without colour."""
@@ -44,8 +47,26 @@ class TabLine(Widget):
         """The name ``steps`` places further, round the end."""
         return self.names[(self.names.index(self.chosen) + steps) % len(self.names)]
 
+    def shown_names(self) -> list[str]:
+        """The names as they fit: where there is too little room, all but the chosen one are shortened alike."""
+        room = self.size.width
+        names = list(self.names)
+        longest = max(len(name) for name in names)
+        while longest > SHORTEST and sum(len(name) + 2 for name in names) > room:
+            longest -= 1
+            names = [name if name == self.chosen else name[:longest] for name in self.names]
+        return names
+
+    def start_of(self, name: str) -> int:
+        """The first column of a name."""
+        before = self.shown_names()[: self.names.index(name)]
+        return sum(len(shown) + 2 for shown in before)
+
     def _line(self) -> Line:
-        parts = [Span(f"[{name}]", "title") if name == self.chosen else Span(f" {name} ", "dim") for name in self.names]
+        parts = [
+            Span(f"[{shown}]", "title") if name == self.chosen else Span(f" {shown} ", "dim")
+            for name, shown in zip(self.names, self.shown_names(), strict=True)
+        ]
         return (*parts, *self.tail)
 
     def render_line(self, y: int) -> Strip:
@@ -54,8 +75,8 @@ class TabLine(Widget):
 
     def on_click(self, event: events.Click) -> None:
         start = 0
-        for name in self.names:
-            start += len(name) + 2
+        for name, shown in zip(self.names, self.shown_names(), strict=True):
+            start += len(shown) + 2
             if event.x < start:
                 self.post_message(self.Picked(self, name))
                 return

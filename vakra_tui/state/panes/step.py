@@ -1,4 +1,4 @@
-"""The step pane: one step in tabs (call, response, messages, provenance)."""
+"""The step pane: one step in tabs (call, response, table, raw, difference, messages, provenance, protocol)."""
 
 from __future__ import annotations
 
@@ -6,36 +6,26 @@ import json
 from typing import Literal
 
 from sessions.trajectory import Message
-from toolenv.model import Json
 from vakra_tui.state import response as responses
-from vakra_tui.state.database import PAGE, RowsSource
+from vakra_tui.state.diff import difference_lines
 from vakra_tui.state.json_tree import scalar_line
-from vakra_tui.state.lines import BLANK, HANG, Line, Lines, LineSource, Role, Span, line
+from vakra_tui.state.lines import BLANK, HANG, Headed, Line, Lines, LineSource, Role, Span, line
+from vakra_tui.state.panes.call import CallLines, argument_blocks, argument_rows
 from vakra_tui.state.panes.head import answer_text
 from vakra_tui.state.panes.truth import short_json
+from vakra_tui.state.quirks import quirks
 from vakra_tui.state.response import RawText
 from vakra_tui.state.scene import ArgumentRow, Scene, StepRow
 from vakra_tui.text import one_line, size_words
 
-Tab = Literal["call", "response", "table", "raw", "messages", "provenance"]
-TABS: tuple[Tab, ...] = ("call", "response", "table", "raw", "messages", "provenance")
+Tab = Literal["call", "response", "table", "raw", "difference", "messages", "provenance", "protocol"]
+TABS: tuple[Tab, ...] = ("call", "response", "table", "raw", "difference", "messages", "provenance", "protocol")
 
 PEEK_LINES = 14
 """Lines of a response that the call tab shows under the arguments."""
 
 READ_IN_WORKER = 100_000
 """Characters from which on a response is read and laid out in a worker."""
-
-
-def tab_bar(chosen: Tab) -> Line:
-    """The names of the tabs, the chosen one in brackets."""
-    parts: list[Span] = []
-    for tab in TABS:
-        if tab == chosen:
-            parts.append(Span(f"[{tab}]", "title"))
-        else:
-            parts.append(Span(f" {tab} ", "dim"))
-    return tuple(parts)
 
 
 def title(row: StepRow | None) -> str:
@@ -57,20 +47,38 @@ def text_of(row: StepRow) -> str | None:
 
 
 def source(tab: Tab, row: StepRow | None, scene: Scene) -> LineSource:
-    """The lines of one tab. Reads the whole response, so for large ones it is called in a worker."""
+    """The lines of one tab. Reads the whole response, so it is called in a worker where ``is_long`` says so.
+
+    The rows of a table and the messages of the wire belong to the engine: for these tabs it gives what is said where
+    there are none.
+    """
     if row is None:
         return Lines([line(("No step yet.", "dim")), *_how_to_start(scene)])
     if tab == "call":
-        return Lines([*pause_lines(row, scene), *call_lines(row, scene)])
+        return call_source(row, scene)
     if tab == "response":
         return _response(row)
     if tab == "table":
-        return _table(row)
+        return Lines([line((_no_table(row), "dim"))])
     if tab == "raw":
         return _raw(row)
+    if tab == "difference":
+        return Lines(_difference(row))
+    if tab == "protocol":
+        return Lines([line(("nothing was sent for this step", "dim"))])
     if tab == "messages":
         return Lines(message_lines(row, scene))
     return Lines(provenance_lines(row))
+
+
+def is_long(tab: Tab, row: StepRow | None) -> bool:
+    """Whether making a tab's lines may take longer than a screen may wait."""
+    text = text_of(row) if row is not None else None
+    if row is None or text is None:
+        return False
+    if tab == "difference":
+        return row.response_differs
+    return tab in ("response", "raw") and len(text) > READ_IN_WORKER
 
 
 def _how_to_start(scene: Scene) -> list[Line]:
@@ -105,34 +113,51 @@ def pause_lines(row: StepRow, scene: Scene) -> list[Line]:
     return [line((f"\u25a0 paused {when}  ", "warn"), HANG, (pause.reason, "")), BLANK]
 
 
-def call_lines(row: StepRow, scene: Scene) -> list[Line]:
-    """The call, where each argument comes from, notes, and the head of the response."""
-    lines: list[Line] = []
+def remark_lines(row: StepRow) -> list[Line]:
+    """What a person left at this step: a mark, notes."""
+    lines = [line(("\u25c6 marked", "accent"))] if row.marked else []
+    lines += [line(("\u270e ", "accent"), HANG, (text, "strong")) for text in row.remarks]
+    return [*lines, BLANK] if lines else []
+
+
+def call_source(row: StepRow, scene: Scene) -> CallLines:
+    """The call tab: why the run paused here, the call with its arguments, and the head of the response."""
+    lines = [*pause_lines(row, scene), *remark_lines(row)]
+    plain = _decision_lines(row, scene)
+    if plain:
+        return CallLines([*lines, *plain], ())
+    stops: list[tuple[int, ArgumentRow]] = []
+    if row.policy:
+        lines += [line(("! POLICY  ", "fail"), (row.policy, "")), BLANK]
+    what = one_line(row.spec.description, 400) if row.spec is not None else ""
+    lines.append(line(("arguments", "label"), (f"   of a tool that says: {what}" if what else "", "dim")))
+    for argument, block in argument_blocks(row):
+        if argument is not None:
+            stops.append((len(lines), argument))
+        lines += block
+    if row.reference:
+        role: Role = "dim" if row.reference.endswith("same arguments") else "warn"
+        lines.append(line(("  \u2016 ", "dim"), HANG, (row.reference, role)))
+    for check in row.step.checks if row.step is not None else ():
+        if check.outcome != "ok" and check.name == "schema":
+            lines.append(line(("  ! schema  ", "fail"), HANG, (check.reason, "")))
+    lines += [BLANK, *response_head(row)]
+    return CallLines(lines, stops)
+
+
+def _decision_lines(row: StepRow, scene: Scene) -> list[Line]:
+    """What stands in the call tab of a step that is no call; empty for a call."""
     if row.outcome == "answer":
-        lines += [line(("final answer", "label")), line(("  ", ""), (row.answer or "", "strong"))]
+        lines = [line(("final answer", "label")), line(("  ", ""), (row.answer or "", "strong"))]
         if not (row.answer or "").strip():
             lines.append(line(("  (empty)", "warn")))
         return [*lines, *_beside_answer(scene)]
     if row.outcome == "gave up":
-        lines.append(line(("gave up without an answer", "warn")))
-        if row.answer:
-            lines.append(line(("  ", ""), (row.answer, "")))
-        return lines
+        lines = [line(("gave up without an answer", "warn"))]
+        return [*lines, line(("  ", ""), (row.answer, ""))] if row.answer else lines
     if row.step is not None and isinstance(row.step.decision, Message):
         return [line((row.step.decision.role, "label")), line(("  ", ""), (row.step.decision.text, ""))]
-    if row.policy:
-        lines += [line(("! POLICY  ", "fail"), (row.policy, "")), BLANK]
-    lines.append(line(("arguments", "label")))
-    lines += argument_lines(row)
-    if row.reference:
-        role: Role = "dim" if row.reference.endswith("same arguments") else "warn"
-        lines.append(line(("  \u2016 ", "dim"), (row.reference, role)))
-    for check in row.step.checks if row.step is not None else ():
-        if check.outcome != "ok" and check.name == "schema":
-            lines.append(line(("  ! schema  ", "fail"), (check.reason, "")))
-    lines.append(BLANK)
-    lines += response_head(row)
-    return lines
+    return []
 
 
 def _beside_answer(scene: Scene) -> list[Line]:
@@ -151,39 +176,6 @@ def _beside_answer(scene: Scene) -> list[Line]:
         )
         lines.append(line(("        needs ", "warn"), HANG, ", ".join(hop.missing[:4])))
     return lines
-
-
-def argument_lines(row: StepRow) -> list[Line]:
-    """One line an argument: name, value as written, and its origin."""
-    call = row.call
-    if call is None:
-        return []
-    if call.raw_arguments is not None:
-        return [line(("  not a JSON object: ", "fail"), (call.raw_arguments, "code"))]
-    if not row.arguments:
-        plain = [ArgumentRow(name=name, value=value) for name, value in call.arguments.items()]
-    else:
-        plain = list(row.arguments)
-    if not plain:
-        return [line(("  none", "dim"))]
-    width = min(max(len(argument.name) for argument in plain), 24)
-    return [_argument(argument, width) for argument in plain]
-
-
-def _argument(argument: ArgumentRow, width: int) -> Line:
-    parts = [Span(f"  {one_line(argument.name, 80):<{width}}  ", "key"), HANG, scalar_line(argument.value)]
-    if argument.coerced:
-        parts += [
-            Span(" ~> ", "dim"),
-            Span(short_json(argument.executed), "number"),
-            Span(" as the schema says", "dim"),
-        ]
-    if argument.origin:
-        role = "warn" if argument.grounded is False else "dim"
-        parts += [Span("   \u2190 ", "dim"), Span(argument.origin, role)]  # type: ignore[arg-type]
-    if argument.note:
-        parts.append(Span(f"  {argument.note}", "warn"))
-    return tuple(parts)
 
 
 def response_head(row: StepRow) -> list[Line]:
@@ -222,11 +214,10 @@ def note_lines(row: StepRow) -> list[Line]:
     """Known quirks of the result, and that the file holds another response."""
     lines: list[Line] = []
     if row.step is not None and row.step.result is not None:
-        lines += [line(("  quirk: ", "warn"), (note, "")) for note in row.step.result.notes]
+        lines += [line(("  quirk: ", "warn"), HANG, (note, "")) for note in quirks(row.call, row.step.result)]
     if row.response_differs:
-        lines.append(
-            line(("  \u2260 the file holds another response (shown in the response tab, never trusted)", "warn"))
-        )
+        words = "the file holds another response (never trusted): the difference tab shows both"
+        lines.append(line(("  \u2260 ", "warn"), HANG, (words, "warn")))
     return lines
 
 
@@ -235,56 +226,35 @@ def _response(row: StepRow) -> LineSource:
     if text is None:
         lines = [line(("not executed yet", "dim") if row.outcome == "pending" else ("no response", "dim"))]
         if row.has_file_response:
-            lines += [BLANK, *_file_lines(row)]
+            lines += [BLANK, line(("in the file ", "label"), ("(shown, never trusted)", "dim"))]
+            return Headed(lines, responses.document(responses.of_value(row.file_response)))
         return Lines(lines)
     shape = responses.read(text)
-    if shape.kind == "json" and not row.response_differs:
-        return responses.document(shape)
-    if len(text) > READ_IN_WORKER:
-        return responses.document(shape)
-    head = [line((shape.words, "label")), *note_lines(row), BLANK]
-    document = responses.document(shape)
-    if isinstance(document, Lines):
-        body: list[Line] = list(document.lines)
-    elif isinstance(document, RawText):
-        body = [line((text, "code"))]
-    else:
-        body = [document.line(index) for index in range(document.layout(200))]
-    if row.response_differs:
-        body += [BLANK, *_file_lines(row)]
-    return Lines([*head, *body])
+    words = [Span(shape.words, "label")]
+    if shape.kind == "json":
+        words.append(Span("   enter folds and unfolds, left and right too", "dim"))
+    if row.table is not None and row.table.num_records:
+        words.append(Span("   t: the whole table", "dim"))
+    return Headed([tuple(words), *note_lines(row), BLANK], responses.document(shape))
 
 
-def _file_lines(row: StepRow) -> list[Line]:
+def _difference(row: StepRow) -> list[Line]:
     """The response that the prediction's file holds, beside the executed one."""
-    lines = [line(("in the file ", "label"), ("(shown, never trusted)", "dim"))]
-    return [*lines, *value_lines(row.file_response)]
+    if not row.has_file_response:
+        return [line(("the file holds no response of this step, so there is nothing to compare", "dim"))]
+    text = text_of(row)
+    if text is None:
+        return [line(("not executed yet, so there is nothing to compare", "dim"))]
+    if not row.response_differs:
+        return [line(("= the file's response and the executed one say the same", "ok"))]
+    return difference_lines(row.file_response, text)
 
 
-def value_lines(value: Json, limit: int = 200) -> list[Line]:
-    """A response from a file in its own form, at most ``limit`` lines."""
-    shape = responses.of_value(value)
-    document = responses.document(shape)
-    if isinstance(document, Lines):
-        return list(document.lines)[:limit]
-    count = document.layout(160)
-    lines = [document.line(index) for index in range(min(count, limit))]
-    if count > limit:
-        lines.append(line((f"\u2026 {count - limit} more lines", "dim")))
-    return lines
-
-
-def _table(row: StepRow) -> LineSource:
-    """The whole table behind the handle that this step made; its rows are read when they are looked at."""
-    view = row.table
-    if view is None:
-        return Lines([line(("this step made no table that can be shown", "dim"))])
-
-    def fetch(start: int) -> None:
-        rows.put(start, list(view.rows(start, min(start + PAGE, view.num_records))))
-
-    rows = RowsSource([column.name for column in view.columns], view.num_records, fetch, at_once=True)
-    return rows
+def _no_table(row: StepRow) -> str:
+    result = row.step.result if row.step is not None else None
+    if result is not None and result.handle:
+        return f"the rows behind {one_line(result.handle, 80)} cannot be shown: this environment keeps them to itself"
+    return "this step made no table that can be shown"
 
 
 def _raw(row: StepRow) -> LineSource:
@@ -317,10 +287,10 @@ def provenance_lines(row: StepRow) -> list[Line]:
     """Each argument with the place that its value came from, in full."""
     if row.call is None:
         return [line(("no arguments", "dim"))]
-    if not row.arguments:
-        return argument_lines(row)
+    if row.call.raw_arguments is not None:
+        return [line(("not a JSON object: ", "fail"), HANG, (row.call.raw_arguments, "code"))]
     lines: list[Line] = []
-    for argument in row.arguments:
+    for argument in argument_rows(row):
         origin = argument.origin or "not looked into"
         role: Role = "warn" if argument.grounded is False else "ok" if argument.grounded else "dim"
         mark = {True: "\u2713 ", False: "? ", None: "  "}[argument.grounded]

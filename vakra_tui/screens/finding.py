@@ -1,0 +1,114 @@
+"""Searching inside the panes of the debugger."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from threading import Event
+from typing import Any
+
+from textual import work
+
+from vakra_tui.render import content
+from vakra_tui.screens.debug_base import DebugBase
+from vakra_tui.state.search import LineByLine, Needle, Placed, Search, Searchable
+from vakra_tui.state.table_order import rows_with
+from vakra_tui.state.table_rows import TableRows
+from vakra_tui.widgets.line_view import LineView
+
+PANE_OF = {"steps": "#steps-pane", "step": "#step-pane", "truth": "#truth-pane"}
+"""The id of a view -> the pane in whose lower border its search is told."""
+
+
+class FindingVerbs(DebugBase):
+    """``search``, and on to the next match; a search goes on in what the pane shows next."""
+
+    _needles: dict[str, Needle]
+    _stop: Event | None = None
+
+    def _searched(self) -> LineView:
+        """The view that has the keyboard, else the step's."""
+        focused = self.focused
+        if isinstance(focused, LineView) and focused.id in PANE_OF:
+            return focused
+        return self.query_one("#step", LineView)
+
+    def _needle_of(self, view: LineView) -> Needle | None:
+        return getattr(self, "_needles", {}).get(view.id or "")
+
+    @work(exclusive=True, group="searching")
+    async def action_search(self) -> None:
+        """Ask for a text and go to its first match at or behind what is in view."""
+        from vakra_tui.screens.ask import AskScreen
+
+        view = self._searched()
+        before = self._needle_of(view)
+        what = {"steps": "the steps", "step": "this step", "truth": "the ground truth"}[view.id or "step"]
+        note = "upper and lower case are the same; . and , go on; an empty text takes the marks away"
+        text = await self.app.push_screen_wait(
+            AskScreen(f"Search in {what}", value=before.text if before is not None else "", note=note)
+        )
+        if text is not None:
+            await self.find_in(view, text)
+
+    async def find_in(self, view: LineView, text: str, *, quiet: bool = False) -> bool:
+        """Search a view; whether there is a match. ``quiet`` says nothing where there is none."""
+        if not hasattr(self, "_needles"):
+            self._needles = {}
+        if not text:
+            self._needles.pop(view.id or "", None)
+            view.mark(None)
+            self._tell_search(view)
+            return False
+        needle = self._needles[view.id or ""] = Needle(text)
+        source = view.source
+        self._tell_search(view, "searching \u2026")
+        placed, places = await self._places(view, needle)
+        if view.source is not source:
+            self._tell_search(view)
+            return False
+        search = Search(needle, source, placed, places)
+        search.go_behind(view.scroll_offset.y)
+        view.mark(search)
+        self._found(view, search)
+        if not places and not quiet:
+            self.app.toast(f"\u201c{text}\u201d occurs nowhere here.", warn=True)
+        return bool(places)
+
+    async def _places(self, view: LineView, needle: Needle) -> tuple[Placed, Sequence[Any]]:
+        """All places: in the engine for the rows of a table, else in a worker; a newer search ends an older one."""
+        source = view.source
+        if isinstance(source, TableRows):
+            return source, await self.app.engine.run(rows_with(source.view, source.positions, needle))
+        if self._stop is not None:
+            self._stop.set()
+        stop = self._stop = Event()
+        searched = source if isinstance(source, Searchable) else LineByLine(source, view.count)
+        return searched, await asyncio.to_thread(searched.find, needle, stop.is_set)
+
+    def action_next_match(self, steps: int) -> None:
+        """On to the next match, or the one before; in other lines than those that were searched, search them first."""
+        view = self._searched()
+        search, needle = view.search, self._needle_of(view)
+        if search is not None:
+            search.go(steps)
+            view.mark(search)
+            self._found(view, search)
+        elif needle is not None:
+            self._again(view, needle)
+        else:
+            self.app.toast("Nothing is searched for yet: / searches inside a pane.")
+
+    @work(exclusive=True, group="searching")
+    async def _again(self, view: LineView, needle: Needle) -> None:
+        await self.find_in(view, needle.text)
+
+    def _found(self, view: LineView, search: Search) -> None:
+        self._tell_search(view, search.words)
+        if view.id == "steps" and search.places:
+            self._move(search.row())
+
+    def _tell_search(self, view: LineView, words: str = "") -> None:
+        """In the lower border of the pane."""
+        pane = self.query_one(PANE_OF[view.id or "step"])
+        pane.border_subtitle = content(words) if words else ""

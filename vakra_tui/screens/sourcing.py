@@ -1,0 +1,127 @@
+"""From the value of an argument to the place where it was first seen, and back."""
+
+from __future__ import annotations
+
+import json
+
+from textual import on, work
+
+from vakra_tui.screens.step_tabs import StepTabs
+from vakra_tui.state.lines import LineSource
+from vakra_tui.state.panes import step
+from vakra_tui.state.panes.call import argument_rows, jumpable
+from vakra_tui.state.scene import ArgumentRow, Origin
+from vakra_tui.state.search import Needle, Search, Searchable
+from vakra_tui.text import one_line
+from vakra_tui.widgets.banner import Banner
+from vakra_tui.widgets.step_view import StepView
+
+MOST_WAYS_BACK = 50
+
+
+class SourcingVerbs(StepTabs):
+    """``source`` jumps to the response, the turn or the policy that a value comes from; ``source_back`` returns."""
+
+    _ways: list[tuple[int, step.Tab]]
+
+    def action_source(self) -> None:
+        """Jump to the source of the argument that is chosen, or of one that is asked for."""
+        row = self.row
+        arguments = argument_rows(row) if row is not None else ()
+        known = [argument for argument in arguments if jumpable(argument)]
+        view = self.query_one("#step", StepView)
+        if self._tab == "call" and view.has_focus and view.argument is not None:
+            self._jump(view.argument)
+        elif len(known) == 1:
+            self._jump(known[0])
+        elif known:
+            self._ask_argument(known)
+        else:
+            self.app.toast("No value of this step comes from somewhere that can be gone to.", warn=True)
+
+    @on(StepView.SourceWanted)
+    def _source_wanted(self, message: StepView.SourceWanted) -> None:
+        self._jump(message.argument)
+
+    @work(exclusive=True, group="doing")
+    async def _ask_argument(self, arguments: list[ArgumentRow]) -> None:
+        from vakra_tui.screens.choice import ChoiceScreen
+
+        named = {argument.name: argument for argument in arguments}
+        choices = [(name, argument.origin) for name, argument in named.items()]
+        picked = await self.app.push_screen_wait(ChoiceScreen("Where does its value come from?", choices))
+        if picked is not None:
+            await self._jump_from(named[picked])
+
+    @work(exclusive=True, group="doing")
+    async def _jump(self, argument: ArgumentRow) -> None:
+        await self._jump_from(argument)
+
+    async def _jump_from(self, argument: ArgumentRow) -> None:
+        from vakra_tui.screens.choice import ChoiceScreen
+
+        places = jumpable(argument)
+        if not places:
+            why = argument.origin or "where it comes from was not looked into"
+            self.app.toast(f"{one_line(argument.name, 60)}: {why}.", warn=True)
+            return
+        origin = places[0]
+        if len(places) > 1:
+            named = {f"{number}  {one_line(str(place.value), 40)}": place for number, place in enumerate(places, 1)}
+            picked = await self.app.push_screen_wait(
+                ChoiceScreen("Which of its values?", [(name, place.text) for name, place in named.items()])
+            )
+            if picked is None:
+                return
+            origin = named[picked]
+        await self._go_to(origin)
+
+    async def _go_to(self, origin: Origin) -> None:
+        scene = self.scene
+        if scene is None:
+            return
+        text = origin.value if isinstance(origin.value, str) else json.dumps(origin.value)
+        if origin.seen in ("response", "handle"):
+            index = next((i for i, row in enumerate(scene.rows) if row.number == (origin.step or 0)), None)
+            if index is None:
+                return
+            self._ways = [*getattr(self, "_ways", []), (self.cursor, self._tab)][-MOST_WAYS_BACK:]
+            self._tab = "response"
+            self._move(index)
+            self._draw_step(force=True)
+            self.action_pane("step")
+            await self.step_read()
+            await self.find_in(self.query_one("#step", StepView), text, quiet=True)
+            self.app.toast("U leads back to the argument.")
+        elif origin.seen == "policy":
+            self._mark_banner("#policy", text, "It stands in the policy above.")
+        else:
+            if origin.seen == "context" and not self._context_shown:
+                self.action_context()
+            self._mark_banner("#question", text, f"It is {origin.text}, above.")
+
+    def _mark_banner(self, name: str, text: str, words: str) -> None:
+        """Mark a value in the texts above the panes."""
+        banner = self.query_one(name, Banner)
+        source: LineSource = banner.source
+        if isinstance(source, Searchable):
+            needle = Needle(text)
+            banner.mark(Search(needle, source, source, source.find(needle, lambda: False)))
+        self.app.toast(words)
+
+    def action_source_back(self) -> None:
+        """Back to where the last jump began."""
+        ways = getattr(self, "_ways", [])
+        if not ways:
+            self.app.toast("There is no jump to come back from.")
+            return
+        cursor, self._tab = ways.pop()
+        self._move(cursor)
+        self._draw_step(force=True)
+        self.action_pane("step")
+
+    _context_shown: bool
+
+    def action_context(self) -> None:
+        """Show or hide the earlier turns."""
+        raise NotImplementedError
