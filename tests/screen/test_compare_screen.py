@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 import screen_toy as toy
 from screen_opening import SMALL, WIDE, opened
@@ -13,7 +15,7 @@ from screen_reading import debugger, pane, rows, shown, squeezed, until, until_s
 from textual.pilot import Pilot
 
 from sessions.store import Store
-from toolenv.model import ToolCall
+from toolenv.model import Instance, Json, ToolCall, ToolResult
 from vakra_tui.app import VakraApp
 from vakra_tui.screens.compare import CompareScreen
 from vakra_tui.screens.instances import InstancesScreen
@@ -56,6 +58,22 @@ async def compared(pilot: Pilot[int]) -> CompareScreen:
     await until(pilot, lambda: isinstance(app.screen, CompareScreen) and app.screen.found is not None, "the comparison")
     assert isinstance(app.screen, CompareScreen)
     return app.screen
+
+
+class HandleEnvironment(toy.ToyEnvironment):
+    """Makes a table, in name, of every sort."""
+
+    async def open(self, instance: Instance) -> toy.ToySession:
+        return HandleSession(self)
+
+
+class HandleSession(toy.ToySession):
+    async def call(self, name: str, arguments: Mapping[str, Json]) -> ToolResult:
+        result = await super().call(name, arguments)
+        return msgspec.structs.replace(result, handle="sorted_1") if name == "sort" else result
+
+    async def fork(self) -> toy.ToySession:
+        return HandleSession(self.environment)
 
 
 def detail(app: VakraApp) -> str:
@@ -228,3 +246,18 @@ async def test_hostile_text_is_compared_harmlessly(store: Store) -> None:
                 await pilot.press("full_stop")
             assert "[/red]" in shown(app)
             await pilot.press("escape")
+
+
+async def test_handles_of_one_name_are_told_apart_by_the_steps_behind_them(store: Store) -> None:
+    environment = HandleEnvironment({"sort": "x", "count": "1"})
+    calls = {"a": (call("sort", limit=1), call("count", name="sorted_1")), "b": (call("count", name="sorted_1"),)}
+    runs = [toy.ToyRun(name, [toy.prediction("u-1", calls=made)]) for name, made in calls.items()]
+    instances = [toy.instance("u-1", policy="")]
+    made = toy.wiring(store=store, instances=instances, runs=runs, environment=environment)
+    async with opened(made, WIDE) as (app, pilot):
+        await pilot.press("C")
+        await compared(pilot)
+        await pilot.press("full_stop")
+        assert "≠ other arguments count" in detail(app)
+        assert '< "sorted_1" the table of step 1 sort' in detail(app)
+        assert '> "sorted_1" no step of this side made it' in detail(app)

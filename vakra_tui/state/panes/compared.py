@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from eval.scored import gate_rulings
 from sessions.comparison import (
@@ -14,6 +14,7 @@ from sessions.comparison import (
     responses,
 )
 from sessions.trajectory import CallTool
+from toolenv.model import Json
 from vakra_tui.state.comparison import SIGNS, Compared, Item, Where, gate_words, hop_words, outcome_words
 from vakra_tui.state.lines import BLANK, HANG, Line, Role, Span, line
 from vakra_tui.state.panes.truth import short_json
@@ -77,7 +78,7 @@ def _elsewhere(item: Item, found: Compared) -> list[Line]:
     own = found.left.scene.rows[pair.left] if pair.left is not None else row
     other = row if pair.left is not None else found.right.scene.rows[pair.right or 0]
     if own.step is not None and other.step is not None:
-        lines += difference_lines(argument_differences(own.step, other.step, found.handles), SHOWN)
+        lines += difference_lines(argument_differences(own.step, other.step, found.handles), made=_makers(found))
     return lines
 
 
@@ -90,7 +91,7 @@ def _places(one: StepRow | None, other: StepRow | None, found: Compared) -> str:
 def _arguments(one: StepRow, other: StepRow, found: Compared) -> list[Line]:
     assert one.step is not None and other.step is not None
     different = argument_differences(one.step, other.step, found.handles)
-    lines = difference_lines(different)
+    lines = difference_lines(different, made=_makers(found))
     touched = {each.path.partition(".")[0].partition("[")[0] for each in different.listed}
     same = [(name, value) for name, value in arguments(one.step).items() if name and name not in touched]
     lines += [line((f"  = {name}  ", "dim"), HANG, (short_json(value, VALUE), "dim")) for name, value in same]
@@ -134,15 +135,42 @@ def _failure(row: StepRow) -> Span:
     return Span("  x failed" if result is not None and result.failed else "", "fail")
 
 
-def difference_lines(found: Differences, shown: int = 50) -> list[Line]:
+Makers = tuple[Mapping[str, str], Mapping[str, str]]
+"""For each side: handle -> the step that made it, in words."""
+
+
+def _makers(found: Compared) -> Makers:
+    return _makers_of(found.left.scene.rows), _makers_of(found.right.scene.rows)
+
+
+def _makers_of(rows: Sequence[StepRow]) -> dict[str, str]:
+    made = {}
+    for row in rows:
+        result = row.step.result if row.step is not None else None
+        if result is not None and result.handle:
+            made[result.handle] = f"the table of step {row.number} {row.tool}" if row.number else "the opened table"
+    return made
+
+
+def _maker(value: Json, own: Mapping[str, str], other: Mapping[str, str]) -> tuple[str, Role]:
+    """What a handle stands for on its own side: equal names may be other tables, or none."""
+    if not isinstance(value, str) or (value not in own and value not in other):
+        return "", "dim"
+    return (f"   {own[value]}", "dim") if value in own else ("   no step of this side made it", "warn")
+
+
+def difference_lines(found: Differences, shown: int = 50, *, made: Makers = ({}, {})) -> list[Line]:
     """Each value that differs, on the left and on the right, the values below each other."""
     lines: list[Line] = []
+    left_made, right_made = made
     for each in found.listed[:shown]:
         lines.append(line(("  \u2260 ", "warn"), (each.path or "all of it", "key"), (_only(each), "dim")))
         if each.kind != "only_right":
-            lines.append(line(("      < ", "removed"), HANG, (short_json(each.left, VALUE), "")))
+            maker = _maker(each.left, left_made, right_made)
+            lines.append(line(("      < ", "removed"), HANG, (short_json(each.left, VALUE), ""), maker))
         if each.kind != "only_left":
-            lines.append(line(("      > ", "added"), HANG, (short_json(each.right, VALUE), "")))
+            maker = _maker(each.right, right_made, left_made)
+            lines.append(line(("      > ", "added"), HANG, (short_json(each.right, VALUE), ""), maker))
     more = found.total - min(len(found.listed), shown)
     if more > 0:
         lines.append(line((f"  and {count_words(more, 'more value', 'more values')} that differ", "dim")))
