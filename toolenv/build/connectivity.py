@@ -16,8 +16,11 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from toolenv.build.entities import Entities, Entity
 from toolenv.build.gold import Gold
 from toolenv.build.hops import HopTemplate, with_literals
+from toolenv.build.merging import filled, reads_well, same_role
+from toolenv.build.readability import burden, choose
 from toolenv.build.source import NotBuildable
-from toolenv.build.words import filled, reads_well, sentence
+from toolenv.build.template import SourceColumn
+from toolenv.build.words import sentence
 from toolenv.model import Json, Value
 from toolenv.values import occurs
 
@@ -26,9 +29,14 @@ HOP_WEIGHTS: tuple[float, ...] = (0.10, 0.60, 0.30)
 
 MOST_HOPS = 5
 _TRIES_AT_A_HOP = 8
-_FRUITLESS = 12
+_FRUITLESS = 200
+_WALKED_FOR_ONE = 4
 _VALUES_A_SLOT = 400
 _LONGEST_QUESTION = 45
+_MOST_SUCH = 12
+"""Chains of one sequence of templates."""
+
+_ANOTHER_SUCH, _ANOTHER_BEGINNING, _ANOTHER_END = 0.8, 0.12, 0.12
 
 
 class ChainHop(Value, frozen=True):
@@ -77,7 +85,6 @@ class Connectivity:
         self._values: dict[Entity, list[tuple[Json, ...]]] = {}
         self._used: Counter[str] = Counter()
         self._started: Counter[str] = Counter()
-        self._done: set[int] = set()
 
     @property
     def edges(self) -> int:
@@ -87,33 +94,40 @@ class Connectivity:
     def chains(self, wanted: Mapping[int, int], rng: random.Random, tries: int) -> Iterator[HopChain]:
         """Chains by number of hops, as many as are wanted where the graph has them; every question once.
 
-        First each sequence of templates is used once; when that gives no more, twice, and so on. What a length lacks is
-        then made up for by the others, the shortest first.
+        More are walked than are wanted; of these the ones that are read most easily are taken, few of one sequence of
+        templates. What a length lacks is then made up for by the others, the shortest first.
         """
-        shapes: Counter[str] = Counter()
-        questions: set[str] = set()
-        missing = 0
-        for length in (*sorted(wanted, reverse=True), *sorted(n for n in wanted if n > 1)):
-            again = length in self._done
-            target = missing if again else wanted[length]
-            cap, fruitless, left, found = 1, 0, tries * target, 0
-            while found < target and left > 0:
-                left -= 1
-                chain = self._walk(length, rng)
-                if chain is not None:
-                    self._used.update(hop.template.template.key for hop in chain.hops[1:])
-                if chain is None or chain.question in questions or shapes[chain.shape] >= cap:
-                    fruitless += 1
-                    if fruitless > _FRUITLESS:
-                        cap, fruitless = cap + 1, 0
-                    continue
-                fruitless = 0
-                shapes[chain.shape] += 1
-                questions.add(chain.question)
-                found += 1
-                yield chain
-            missing = missing - found if again else missing + target - found
-            self._done.add(length)
+        found = {length: self._walked(length, number, rng, tries) for length, number in sorted(wanted.items())}
+        chosen = {length: self._chosen(walked, wanted[length]) for length, walked in found.items()}
+        missing = sum(wanted.values()) - sum(map(len, chosen.values()))
+        for length in sorted(n for n in wanted if n > 1):
+            more = self._chosen(found[length], len(chosen[length]) + missing)
+            missing -= len(more) - len(chosen[length])
+            chosen[length] = more
+        for length in sorted(chosen, reverse=True):
+            yield from chosen[length]
+
+    def _walked(self, length: int, number: int, rng: random.Random, tries: int) -> list[HopChain]:
+        """Different chains of a length, several times as many as are wanted."""
+        found: dict[str, HopChain] = {}
+        fruitless = 0
+        for _ in range(tries * number):
+            chain = self._walk(length, rng)
+            if chain is not None:
+                self._used.update(hop.template.template.key for hop in chain.hops[1:])
+            if chain is None or chain.question in found:
+                fruitless += 1
+                if fruitless > _FRUITLESS + len(found):
+                    break
+                continue
+            fruitless = 0
+            found[chain.question] = chain
+            if len(found) >= _WALKED_FOR_ONE * number:
+                break
+        return list(found.values())
+
+    def _chosen(self, walked: Sequence[HopChain], number: int) -> list[HopChain]:
+        return choose(walked, number, _MOST_SUCH, lambda chain: burden(chain.question), _kinds)
 
     def leads(self, wanted: Container[Thing], kinds: Container[Entity], most: int) -> dict[Thing, list[Lead]]:
         """Single hops whose answer is one of the wanted things, at most ``most`` a thing, each of another template."""
@@ -188,8 +202,12 @@ class Connectivity:
             nexts = [t for t in nexts if t.phrase_merged and reads_well(t.phrase_merged, phrase) and self._next(t)]
         rng.shuffle(nexts)
         nexts.sort(key=lambda t: self._used[t.template.key])
-        nexts = [t for t in nexts if reads_well(t.merged, phrase)]
+        nexts = [t for t in nexts if reads_well(t.merged, phrase) and same_role(t.merged, phrase)]
+        told = {place for hop in hops for place in self._places(hop.template)}
         for template in nexts[:_TRIES_AT_A_HOP]:
+            if told & {o for o in template.template.outputs if o is not None}:
+                # It asks for what an earlier hop was told, or for what it gave.
+                continue
             hop = self._asked(template, answer)
             if hop is None or _text(hop.answer).lower() in {*seen, entity.lower()}:
                 # A hop that leads back to what is known already asks for nothing.
@@ -205,6 +223,10 @@ class Connectivity:
             if found is not None:
                 return found
         return None
+
+    def _places(self, template: HopTemplate) -> set[SourceColumn]:
+        """The columns that a template is told and gives."""
+        return {*template.takes, *(o for o in template.template.outputs if o is not None)}
 
     def _next(self, template: HopTemplate) -> list[HopTemplate]:
         if template.gives is None:
@@ -236,6 +258,16 @@ class Connectivity:
         if takes not in self._values:
             self._values[takes] = self._entities.values(takes, _VALUES_A_SLOT)
         return self._values[takes]
+
+
+def _kinds(chain: HopChain) -> list[tuple[str, float]]:
+    """What makes chains alike, with what one more of it costs: the whole sequence, the beginning and the end."""
+    first, last = (hop.template for hop in (chain.hops[0], chain.hops[-1]))
+    return [
+        (chain.shape, _ANOTHER_SUCH),
+        (f"first {first.template.key} {first.slot}", _ANOTHER_BEGINNING),
+        (f"last {last.template.key} {last.slot}", _ANOTHER_END),
+    ]
 
 
 def readable(chain: HopChain) -> bool:

@@ -128,7 +128,9 @@ class Generator:
             reading = SchemaReading(gold.connection, schema, entities, vocabulary)
             templates = _once(
                 [
-                    *question_hops([q for q, _, _ in accepted], schema, entities, vocabulary, gold.answers_once),
+                    *question_hops(
+                        [q for q, _, _ in accepted], schema, entities, vocabulary, gold.answers_once, given.name
+                    ),
                     *SchemaHops(reading).all(),
                     *SchemaRankings(reading).all(),
                 ]

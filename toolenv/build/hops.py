@@ -7,6 +7,7 @@ from typing import Any
 
 from toolenv.build.database_schema import DatabaseSchema
 from toolenv.build.entities import Entities, Entity
+from toolenv.build.grammar import is_sound, names_one, without_name
 from toolenv.build.source import NotBuildable, Question
 from toolenv.build.template import SourceColumn, Template, make_template
 from toolenv.build.words import Vocabulary, asks_once, find_slot, noun_phrase, sentence
@@ -43,17 +44,21 @@ def question_hops(
     entities: Entities,
     vocabulary: Vocabulary,
     answers_once: Callable[[str], bool],
+    domain: str = "",
 ) -> Iterator[HopTemplate]:
     """The hops that questions with their SQL make: one for every value that can be told in the wording.
 
-    ``answers_once`` says of a gold SQL whether it has one row: a question that has several is worded for several.
+    The name of the ``domain`` need not be told in a question about it. ``answers_once`` says of a gold SQL whether it
+    has one row: a question that has several is worded for several.
     """
+    nouns = [vocabulary.table(table.name) for table in schema.tables]
     for question in questions:
         try:
             template = make_template(question.sql, schema)
         except NotBuildable:
             continue
-        if "{" in question.question or len(question.question) > 200 or not asks_once(question.question):
+        text = without_name(question.question, domain, nouns) if domain else question.question
+        if "{" in text or len(text) > 200 or not asks_once(text) or not is_sound(text):
             continue
         if not answers_once(question.sql):
             continue
@@ -63,7 +68,7 @@ def question_hops(
         for names in _slot_candidates(template, entities):
             takes = tuple(template.bounds[n].source for n in names)
             value = " ".join(str(template.arguments[n]) for n in names)
-            slot = find_slot(question.question, value, _callings(takes, entities, vocabulary))
+            slot = find_slot(text, value, _callings(takes, entities, vocabulary))
             if slot is None or (len(names) == 1 and entities.is_surrogate(takes[0])):
                 continue
             found = True
@@ -74,15 +79,15 @@ def question_hops(
                 gives=gives,
                 asked=sentence(slot.narrow),
                 merged=sentence(slot.wide),
-                phrase_asked=noun_phrase(slot.narrow) if gives else None,
-                phrase_merged=noun_phrase(slot.wide) if gives else None,
+                phrase_asked=_phrase(slot.narrow, nouns) if gives else None,
+                phrase_merged=_phrase(slot.wide, nouns) if gives else None,
                 noun=noun,
                 from_schema=False,
             )
         if not found and gives is not None:
-            phrase = noun_phrase(question.question)
+            phrase = _phrase(text, nouns)
             if phrase is not None:
-                text = sentence(question.question)
+                text = sentence(text)
                 yield HopTemplate(
                     template=template,
                     slot=(),
@@ -165,6 +170,12 @@ def _gives(template: Template, entities: Entities) -> Entity | None:
     if names is not None and len(names.columns) == 2 and found[0] in names.entity:
         return None
     return None if entities.is_surrogate(found[0]) else found
+
+
+def _phrase(text: str, nouns: Sequence[str]) -> str | None:
+    """A question as the phrase for its answer, where that names one thing."""
+    phrase = noun_phrase(text)
+    return phrase if phrase is not None and names_one(phrase, nouns) else None
 
 
 def _slot_candidates(template: Template, entities: Entities) -> Iterator[tuple[str, ...]]:

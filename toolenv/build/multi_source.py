@@ -11,10 +11,11 @@ import msgspec
 from toolenv.build.connectivity import ChainHop, Connectivity, Lead, Thing, told
 from toolenv.build.decontamination import AskedFact, asked_fact, leaks
 from toolenv.build.entities import Entities, Entity
+from toolenv.build.merging import filled, reads_well
 from toolenv.build.passage_hops import PassageHop, split_sentences
 from toolenv.build.policies import REFUSAL, PolicyText, policies
 from toolenv.build.source import DocumentHop, Hop, Passage, SqlHop, Task, TaskTurn
-from toolenv.build.words import filled, reads_well, sentence
+from toolenv.build.words import sentence
 from toolenv.model import Json, Value
 from toolenv.values import occurs
 

@@ -21,6 +21,8 @@ class _Side(Value, frozen=True):
     columns: tuple[str, ...]
     join: str
     words: str
+    told: str
+    told_merged: str
     noun: str
     is_parent: bool
 
@@ -79,35 +81,47 @@ class SchemaRankings:
 
     def _pair(self, table: Table, given: _Side, wanted: _Side, nouns: str) -> Iterator[HopTemplate]:
         """From what some rows share to what is most frequent among them."""
-        source = f"FROM {quoted(table.name)} AS t {given.join} {wanted.join} WHERE {named(given.alias, given.columns)}"
+        both = f"FROM {quoted(table.name)} AS t {given.join} {wanted.join}"
+        source = f"{both} WHERE {named(given.alias, given.columns)}"
+        if len(given.columns) == len(wanted.columns) == 1 and self._reading.follows_from(
+            both, columns_of(given.alias, given.columns), columns_of(wanted.alias, wanted.columns)
+        ):
+            return
         ranking = (
             f"SELECT {columns_of(wanted.alias, wanted.columns)} {source} "
             f"GROUP BY {columns_of(wanted.alias, wanted.columns)} ORDER BY COUNT(*) DESC LIMIT 1"
         )
         if wanted.is_parent and not wanted.noun.endswith(given.noun):
-            which = f"the most {nouns} whose {given.words} is {{0}}"
             yield from self._reading.made(
                 ranking,
                 takes=given.entity,
                 gives=wanted.entity,
-                asked=f"Which {wanted.noun} has {which}?",
-                phrase=f"the {wanted.noun} with {which}",
+                asked=f"Which {wanted.noun} has the most {nouns} {given.told}?",
+                merged=f"Which {wanted.noun} has the most {nouns} {given.told_merged}?",
+                phrase=f"the {wanted.noun} with the most {nouns} {given.told}",
+                phrase_merged=f"the {wanted.noun} with the most {nouns} {given.told_merged}",
                 noun=wanted.noun,
             )
             if len(wanted.columns) == 1:
+                lookup = self._reading.is_lookup(self._reading.schema.table(wanted.entity[0].table))
+                things = plural(wanted.noun)
+                opening = f"How many different {things} are there among the" if lookup else f"How many {things} have"
                 yield from self._reading.number(
                     f"SELECT COUNT(DISTINCT {wanted.alias}.{quoted(wanted.columns[0])}) {source}",
                     given.entity,
-                    f"How many {plural(wanted.noun)} have {nouns} whose {given.words} is {{0}}?",
+                    f"{opening} {nouns} {given.told}?",
+                    f"{opening} {nouns} {given.told_merged}?",
                 )
         else:
-            which = f"most common {wanted.words} among the {nouns} whose {given.words} is {{0}}"
+            which = f"the most common {wanted.words} among the {nouns}"
             yield from self._reading.made(
                 ranking,
                 takes=given.entity,
                 gives=wanted.entity,
-                asked=f"What is the {which}?",
-                phrase=f"the {which}",
+                asked=f"What is {which} {given.told}?",
+                merged=f"What is {which} {given.told_merged}?",
+                phrase=f"{which} {given.told}",
+                phrase_merged=f"{which} {given.told_merged}",
                 noun=wanted.words,
             )
 
@@ -115,6 +129,8 @@ class SchemaRankings:
         reading = self._reading
         for number, reference in enumerate(reading.references(table)):
             names = reading.entities.names[reference.parent.name]
+            noun = reading.noun(reference.parent)
+            told, merged = reading.had_by(reference)
             alias = f"p{number}"
             yield _Side(
                 entity=names.entity,
@@ -122,18 +138,23 @@ class SchemaRankings:
                 columns=names.columns,
                 join=join(reference, alias),
                 words=reference.role,
-                noun=reading.words.table(reference.parent.name),
-                is_parent=reference.role == reading.words.table(reference.parent.name),
+                told=told,
+                told_merged=merged,
+                noun=noun,
+                is_parent=reference.role == noun,
             )
         own = reading.entities.names.get(table.name)
         for column in table.columns:
             if (own is None or column.name not in own.columns) and reading.is_category(table, column):
+                words = reading.words.column(column.name, table.name)
                 yield _Side(
                     entity=(SourceColumn(table=table.name, column=column.name),),
                     alias="t",
                     columns=(column.name,),
                     join="",
-                    words=reading.words.column(column.name, table.name),
-                    noun=reading.words.column(column.name, table.name),
+                    words=words,
+                    told=f"whose {words} is {{0}}",
+                    told_merged=f"whose {words} is {{0}}",
+                    noun=words,
                     is_parent=False,
                 )

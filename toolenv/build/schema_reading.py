@@ -22,6 +22,8 @@ _NOT_MEASURED = re.compile(
 )
 _MOST_CATEGORIES = 60
 _SAMPLE = 20_000
+_STEMS_SEEN = 50
+_NEARLY = 0.9
 _FLAGS = frozenset(["true", "false", "t", "f", "yes", "no", "y", "n", "0", "1", "pos", "neg"])
 
 
@@ -45,6 +47,7 @@ class SchemaReading:
         self.schema = schema
         self.entities = entities
         self.words = vocabulary
+        self._stems: dict[str, str | None] = {}
         self._references = self._find_references()
 
     def tables(self) -> Iterator[Table]:
@@ -56,8 +59,29 @@ class SchemaReading:
                 yield table
 
     def noun(self, table: Table) -> str:
-        """What one row of a table is called."""
-        return self.words.table(self.entities.thing(table.name))
+        """What one row of a table is called: as its names begin where the questions speak so (``student12``)."""
+        thing = self.entities.thing(table.name)
+        return self._stem(thing) or self.words.table(thing)
+
+    def called(self, table: Table) -> str:
+        """``{0}`` with what it is before it, unless the name itself says so."""
+        return "{0}" if self._stem(self.entities.thing(table.name)) else f"the {self.noun(table)} {{0}}"
+
+    def had_by(self, reference: Reference) -> tuple[str, str]:
+        """How rows are told that have a given parent: with its plain name in ``{0}``, and with a phrase for it."""
+        if reference.role == self.noun(reference.parent) and not self.is_lookup(reference.parent):
+            return f"of {self.called(reference.parent)}", "of {0}"
+        return f"whose {reference.role} is {{0}}", f"whose {reference.role} is {{0}}"
+
+    def _stem(self, thing: str) -> str | None:
+        if thing not in self._stems:
+            names = self.entities.names.get(thing)
+            values = self.entities.values(names.entity, _STEMS_SEEN) if names is not None else []
+            numbered = [re.fullmatch(r"([a-z]{3,})[_ -]?\d+", str(value[0])) for value in values if len(value) == 1]
+            stems = {match[1] if match else None for match in numbered}
+            stem = stems.pop() if len(stems) == 1 else None
+            self._stems[thing] = stem if stem is not None and self.words.speaks_of(plural(stem)) else None
+        return self._stems[thing]
 
     def details(self) -> Iterator[Reference]:
         """The references of tables that only tell more about a thing: they hold its name, and no other reference."""
@@ -91,9 +115,9 @@ class SchemaReading:
             if self.is_link(table):
                 yield references[:2]
 
-    def number(self, sql: str, takes: Entity, text: str) -> Iterator[HopTemplate]:
+    def number(self, sql: str, takes: Entity, text: str, merged: str | None = None) -> Iterator[HopTemplate]:
         """The hop of a SELECT that gives a number."""
-        yield from self.made(sql, takes=takes, gives=None, asked=text, noun="number")
+        yield from self.made(sql, takes=takes, gives=None, asked=text, merged=merged, noun="number")
 
     def made(
         self,
@@ -138,7 +162,7 @@ class SchemaReading:
             role = self.words.role(column.name)
             names = self.entities.names.get(parent.name)
             if (names is not None and column.name in names.columns) or role in ("name", "", "person"):
-                role = self.words.table(parent.name)
+                role = self.noun(parent)
             if any(r.table.name == table.name and r.column == column.name for r in found) or len(role) < 3:
                 continue
             found.append(
@@ -174,6 +198,27 @@ class SchemaReading:
             return False
         values = self._few_values(table, column)
         return len(values) > 3 and all(isinstance(v, int | float) for v in values)
+
+    def follows_from(self, source: str, given: str, wanted: str) -> bool:
+        """Whether what is given leaves nearly always one choice of what is wanted, or all rows have nearly the same:
+        then nobody asks for the most common. ``source`` is SQL from FROM on, the others are columns in it."""
+        rows = self._connection.execute(
+            f"SELECT given, wanted, COUNT(*) FROM (SELECT {given} AS given, {wanted} AS wanted {source} "
+            f"LIMIT {_SAMPLE}) WHERE given IS NOT NULL AND wanted IS NOT NULL GROUP BY given, wanted"
+        ).fetchall()
+        groups: dict[object, int] = {}
+        totals: dict[object, int] = {}
+        for group, value, number in rows:
+            groups[group] = groups.get(group, 0) + 1
+            totals[value] = totals.get(value, 0) + number
+        alone = sum(1 for number in groups.values() if number == 1)
+        whole = sum(totals.values())
+        return not whole or alone >= _NEARLY * len(groups) or max(totals.values()) >= _NEARLY * whole
+
+    def is_lookup(self, table: Table) -> bool:
+        """Whether a table only lists words: a key and a name."""
+        names = self.entities.names.get(table.name)
+        return names is not None and all(c.unique or c.name in names.columns for c in table.columns)
 
     def is_positive(self, table: Table, column: Column) -> bool:
         """Whether no value is zero or less: zero often stands for a value that is missing."""

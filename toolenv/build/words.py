@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from toolenv.build.wording import plain
 
@@ -12,10 +12,10 @@ _UNITS = {"cm": "centimetres", "kg": "kilograms", "km": "kilometres", "m": "metr
 _IRREGULAR = {"people": "person", "children": "child", "men": "man", "women": "woman", "series": "series"}
 _PLURALS = {"person": "people", "child": "children", "man": "men", "woman": "women", "series": "series"}
 
+_SHORTEST_BEGINNING = 4
+
 LONGEST_PHRASE = 18
 """Words that a noun phrase may have, so that a merged question stays readable."""
-
-_MEDIUM_PHRASE, _SHORT_PHRASE = 14, 7
 
 _FINITE = (
     "is|was|has|had|have|published|produced|made|received|got|won|wrote|created|owns|owned|belongs|gave|sold|holds|held"
@@ -32,7 +32,7 @@ _CHOSEN = re.compile(
 _NAME_OF = re.compile(r"^the (?:full )?name of (?:the |an? )?", re.IGNORECASE)
 _DANGLING = re.compile(r" (?:from|in|of|at|to|for|with|on|by)$", re.IGNORECASE)
 _NAME_INSIDE = re.compile(r"^the (?P<noun>[a-z]+(?: [a-z]+)?)(?:'s)? name (?P<link>of|for|with) ", re.IGNORECASE)
-_OWNED = re.compile(r"(?P<slot>\{\d\})(?:'s|') (?P<owned>[a-z-]+(?: [a-z-]+){0,2})(?=[?.]*$)", re.IGNORECASE)
+OWNED = re.compile(r"(?P<slot>\{\d\})(?:'s|') (?P<owned>[a-z-]+(?: [a-z-]+){0,2})(?=[?.]*$)", re.IGNORECASE)
 _TWO_QUESTIONS = re.compile(
     r"\b(?:and|also|then),? (?:please )?(?:state|is|are|do|does|how|what|tell|indicate|list"
     r"|give|which|who|whether|if)\b",
@@ -40,16 +40,10 @@ _TWO_QUESTIONS = re.compile(
 )
 _SECOND_SENTENCE = re.compile(r"[.?!]\s+\S")
 _DOUBLE = re.compile(r"\b(?:who|which|whose|that|and|or|list|indicate|how|what|if|whether|please)\b", re.IGNORECASE)
-_OPEN_ENDED = re.compile(r"\b(?:most|least|highest|lowest|among|whose|that|which|who|with|in)\b", re.IGNORECASE)
 _VERB = re.compile(r"\b(?:do|does|did|is|are|was|were|has|have|had|of|in|to)\b", re.IGNORECASE)
 _HEAD = re.compile(
     r"^the (?P<head>.+?)(?: (?:of|in|from|by|with|that|who|whose|which|for|at|on|among|to|has|have|is)\b|,|$)", re.I
 )
-_ONCE = re.compile(
-    r"(?P<counted> are there)? whose (?P<thing>[a-z]+(?: [a-z]+)?) is the (?P=thing) with the "
-    r"(?=(?:most|fewest|highest|lowest)\b)"
-)
-_MOST_COMMON = re.compile(r" whose (?P<what>[a-z]+(?: [a-z]+){0,3}) is the most common (?P=what) among\b")
 _RELATIVE = re.compile(r"\b(?:who|which|whose|that)\b", re.IGNORECASE)
 
 
@@ -107,6 +101,7 @@ class Vocabulary:
                             seen.setdefault(joined, Counter())[ending] += 1
         self._parted = {joined: min(ways, key=lambda w: (-ways[w], w)) for joined, ways in seen.items()}
         self._spoken = spoken
+        self._long_forms = _long_forms(wanted, spoken)
         self._described = described or {}
 
     def speaks_of(self, words: str) -> bool:
@@ -118,7 +113,7 @@ class Vocabulary:
         spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", " ", name)
         spaced = re.sub(r"[\W_]+", " ", spaced).strip().lower()
         parted = self._parted.get(spaced.replace(" ", ""))
-        return parted or self._described.get(name, spaced)
+        return parted or self._described.get(name) or self._long_forms.get(spaced, spaced)
 
     def table(self, name: str) -> str:
         """What one row of a table is called."""
@@ -139,6 +134,21 @@ class Vocabulary:
         return text.strip() or self.words(key)
 
 
+def _long_forms(names: Iterable[str], spoken: Collection[str]) -> dict[str, str]:
+    """For names of one word that nobody speaks, the one spoken word that begins so (``organ``: ``organization``)."""
+    found = {}
+    words = sorted(word for word in spoken if " " not in word)
+    for name in names:
+        if len(name) < _SHORTEST_BEGINNING or name in spoken or plural(name) in spoken:
+            continue
+        longer = {
+            singular(w).replace("isation", "ization") for w in words if w.startswith(name) and len(w) > len(name) + 2
+        }
+        if len(longer) == 1:
+            found[name] = longer.pop()
+    return found
+
+
 def noun_phrase(text: str) -> str | None:
     """A question with slots (``{0}``) as the phrase for its answer; None where it is not of a form that is sure.
 
@@ -148,7 +158,7 @@ def noun_phrase(text: str) -> str | None:
     """
     if _SECOND_SENTENCE.search(text):
         return None
-    text = _OWNED.sub(r"the \g<owned> of \g<slot>", text)
+    text = OWNED.sub(r"the \g<owned> of \g<slot>", text)
     opened = _OPENED.match(text)
     if opened is not None:
         phrase = _NAME_OF.sub("the ", opened["rest"])
@@ -228,7 +238,7 @@ _BEFORE = frozenset(
         "belonging",
     ]
 )
-_AUXILIARY = frozenset(["is", "are", "was", "were", "does", "do", "did"])
+AUXILIARY = frozenset(["is", "are", "was", "were", "does", "do", "did"])
 _AFTER = frozenset(
     [
         "and",
@@ -310,6 +320,9 @@ def find_slot(text: str, value: str, nouns: Sequence[str]) -> Slot | None:
     wide_start = before.start() if before else start
     after = re.match(rf" (?:{called})s?\b", text[end:], re.IGNORECASE)
     wide_end = end + after.end() if after else end
+    if after is not None and before is None:
+        # ``the gender of Ajax hero`` lacks its article: without the noun it needs none.
+        narrow = (start, wide_end)
     return Slot(text, narrow, (wide_start, wide_end)) if _fits(text, wide_start, wide_end) else None
 
 
@@ -326,44 +339,10 @@ def _fits(text: str, start: int, end: int) -> bool:
     right = re.match(r" ([A-Za-z']+)", rest)
     if right is None:
         return not rest or rest[0] in "?.,"
-    return right[1].lower() in _AFTER or before in _AUXILIARY
+    return right[1].lower() in _AFTER or before in AUXILIARY
 
 
 def _is_whole(text: str, start: int, end: int) -> bool:
     before = text[start - 1] if start else " "
     after = text[end] if end < len(text) else " "
     return not (before.isalnum() or before in "_-") and not (after.isalnum() or after in "_-")
-
-
-def filled(text: str, phrase: str) -> str:
-    """A question or phrase with its slot filled; a possessive after a long phrase becomes ``of``.
-
-    What names the same thing twice says it once: ``the atoms whose molecule is the molecule with the most bonds``
-    becomes ``the atoms of the molecule with the most bonds``.
-    """
-    if len(phrase.split()) > 1:
-        text = _OWNED.sub(r"the \g<owned> of \g<slot>", text)
-    text = _ONCE.sub(_said_once, text.replace("{0}", phrase))
-    return _MOST_COMMON.sub(r" with the most common \g<what> among", text)
-
-
-def _said_once(match: re.Match[str]) -> str:
-    return f"{' belong to' if match['counted'] else ' of'} the {match['thing']} with the "
-
-
-def reads_well(text: str, phrase: str) -> bool:
-    """Whether a phrase of this length can stand in the slot without a doubt what belongs to what.
-
-    At the end of a text any phrase can; between a verb and its complement a medium one; before more words a short one.
-    """
-    before, _, after = text.partition("{0}")
-    if not re.search(r"\w", after) or _OWNED.search(text):
-        return True
-    words = len(phrase.split())
-    if "," in phrase or (after.startswith(",") and words > 5):
-        return False
-    left = re.search(r"([A-Za-z']+) $", before)
-    if left is not None and left[1].lower() in _AUXILIARY:
-        return words <= _MEDIUM_PHRASE
-    # What follows would be read as part of a phrase that ranks or has a clause of its own.
-    return words <= _SHORT_PHRASE and not _OPEN_ENDED.search(phrase)
