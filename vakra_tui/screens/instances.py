@@ -92,7 +92,7 @@ class InstancesScreen(NarrowingVerbs):
         self.note = ()
         if self.is_attached:
             self.rows.show(listing)
-            self.draw()
+            self.changed()
 
     def draw(self) -> None:
         """Show what has changed in the rows; cursor and position stay."""
@@ -253,7 +253,7 @@ class InstancesScreen(NarrowingVerbs):
                 self.app.report(str(error), title="Changed files cannot be read")
                 return True
             if taken:
-                self.search(self.listing.search)
+                self.search(self.asked)
                 await self.app.read_rows()
             if taken or busy != self.listing.busy:
                 self.draw()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on, work
 from textual.binding import BindingType
 from textual.screen import Screen
+from textual.timer import Timer
 
 from toolenv.errors import VakraError
 from vakra_tui.screens.choice import ChoiceScreen
@@ -19,6 +20,9 @@ from vakra_tui.widgets.pick_list import PickList
 
 if TYPE_CHECKING:
     from vakra_tui.app import VakraApp
+
+CATCH_UP_S = 0.4
+"""How long rows that become known wait until a long list is searched again."""
 
 DIFFERING = "~differs"
 FILE_ORDER = "file order"
@@ -39,6 +43,9 @@ class NarrowingVerbs(Screen[None]):
 
     app: VakraApp
     listing: Listing
+    asked: str = ""
+    """What was searched for last; with many rows the listing gets there a little later."""
+    _due: Timer | None = None
 
     def draw(self) -> None:
         """Show what has changed in the rows."""
@@ -63,6 +70,7 @@ class NarrowingVerbs(Screen[None]):
 
     def search(self, text: str, *, stay: bool = True) -> None:
         """Show what ``text`` finds; ``stay`` keeps the cursor on its row. A long list is searched beside the screen."""
+        self.asked = text
         if self.listing.is_long:
             self._search_beside(text, stay)
         else:
@@ -95,11 +103,20 @@ class NarrowingVerbs(Screen[None]):
         self.draw()
 
     def changed(self) -> None:
-        """More is known of some rows: what is shown follows; the cursor stays on its row."""
-        if self.listing.changes:
-            self.search(self.listing.search)
-        else:
+        """More is known of some rows: what is shown follows; the cursor stays on its row.
+
+        A long list is not searched for every row that becomes known, but a few times a second.
+        """
+        if not (self.asked.strip() or self.listing.order):
             self.draw()
+        elif not self.listing.is_long:
+            self.search(self.asked)
+        elif self._due is None:
+            self._due = self.set_timer(CATCH_UP_S, self._catch_up)
+
+    def _catch_up(self) -> None:
+        self._due = None
+        self.search(self.asked)
 
     def action_find(self) -> None:
         """Go to the search line at once, so that letters typed behind the key get there."""
@@ -128,7 +145,7 @@ class NarrowingVerbs(Screen[None]):
             self._narrow("")
         elif self.listing.only is not None and not self.field.has_focus:
             self.listing.only = None
-            self.search(self.listing.search)
+            self.search(self.asked)
         self.field.display = False
         self.set_focus(self.rows)
 
@@ -185,7 +202,7 @@ class NarrowingVerbs(Screen[None]):
     def sort_by(self, column: str | None) -> None:
         """Sort, and show the top."""
         self.listing.sort(column)
-        self.search(self.listing.search, stay=False)
+        self.search(self.asked, stay=False)
 
     def action_turn_runs(self, steps: int) -> None:
         """Show the verdicts of other runs where not all fit."""

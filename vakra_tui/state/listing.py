@@ -80,11 +80,6 @@ class Listing:
         """Whether a search takes longer than a key may."""
         return len(self.entries) > AT_ONCE
 
-    @property
-    def changes(self) -> bool:
-        """Whether what becomes known of the rows can change which are shown, or their order."""
-        return bool(self.search.strip() or self.order)
-
     def find(self, text: str) -> None:
         """Search now; see ``found``."""
         self.take(self.found(text))
