@@ -13,6 +13,7 @@ from textual import work
 from textual.app import App, SystemCommand
 from textual.binding import BindingType
 from textual.dom import DOMNode
+from textual.geometry import Offset
 from textual.screen import Screen
 from textual.theme import Theme
 from textual.worker import WorkerFailed
@@ -87,6 +88,21 @@ class Chrome(App[int]):
             await self.run_action(action, default_namespace=node)
 
         return run
+
+    # --- jump mode ---------------------------------------------------------------------------------------------------
+
+    @work(exclusive=True, group="jump")
+    async def action_jump(self) -> None:
+        """Letters over the parts of the screen; the one that is pressed gets the keyboard."""
+        from vakra_tui.screens.jump import JumpScreen
+
+        screen = self.screen
+        if isinstance(screen, JumpScreen):
+            return
+        offered = getattr(screen, "jump_targets", None)
+        picked = await self.push_screen_wait(JumpScreen(offered() if offered is not None else _focusable(screen)))
+        if picked is not None:
+            await self.run_action(picked, default_namespace=screen)
 
     # --- themes ------------------------------------------------------------------------------------------------------
 
@@ -187,6 +203,15 @@ class Chrome(App[int]):
 def _words(error: BaseException) -> str:
     said = " ".join(str(error).split())
     return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def _focusable(screen: Screen[Any]) -> list[tuple[Offset, str]]:
+    """The widgets of a screen that can have the keyboard and are seen."""
+    return [
+        (widget.region.offset, f"app.focus({widget.id!r})")
+        for widget in screen.focus_chain
+        if widget.id is not None and widget.region.area
+    ]
 
 
 def is_high_contrast(theme: Theme) -> bool:

@@ -10,14 +10,18 @@ from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 
 from vakra_tui.render import content
+from vakra_tui.screens.arranging import ArrangingVerbs
+from vakra_tui.screens.asking import AskingVerbs
 from vakra_tui.screens.comparing import ComparingVerbs
+from vakra_tui.screens.guiding import GuidingVerbs
 from vakra_tui.screens.judging import JudgingVerbs
 from vakra_tui.screens.pausing import PausingVerbs
 from vakra_tui.screens.playing import PlayingVerbs
-from vakra_tui.state.json_tree import JsonTree
-from vakra_tui.state.lines import Lines
+from vakra_tui.screens.sourcing import SourcingVerbs
+from vakra_tui.screens.taking import TakingVerbs
+from vakra_tui.state.layout import PANES
 from vakra_tui.state.panes import head, step, steps, truth, waterfall
-from vakra_tui.state.scene import Scene, StepRow
+from vakra_tui.state.scene import Scene
 from vakra_tui.widgets.banner import Banner
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.line_view import LineView
@@ -28,15 +32,22 @@ from vakra_tui.widgets.tab_line import TabLine
 if TYPE_CHECKING:
     from vakra_tui.state.session import DebugSession
 
-PANES = ("steps", "step", "ground truth")
 SMALL = 30
 LOW = 20
 """Rows of the terminal below which the texts around the panes give way to them, and give way further."""
 
-_PANE_IDS = {"steps": "steps-pane", "step": "step-pane", "ground truth": "truth-pane"}
 
-
-class DebuggerScreen(PlayingVerbs, PausingVerbs, JudgingVerbs, ComparingVerbs):
+class DebuggerScreen(
+    ArrangingVerbs,
+    PlayingVerbs,
+    AskingVerbs,
+    PausingVerbs,
+    JudgingVerbs,
+    ComparingVerbs,
+    SourcingVerbs,
+    GuidingVerbs,
+    TakingVerbs,
+):
     """Shows the scenes that a session hands over, and turns keys into what the session does."""
 
     CSS_PATH = "debugger.tcss"
@@ -49,18 +60,11 @@ class DebuggerScreen(PlayingVerbs, PausingVerbs, JudgingVerbs, ComparingVerbs):
         """``at`` is the row of the recording to begin at; None: where the recording broke."""
         super().__init__(session)
         self._begin_at = at
-        self._tab: step.Tab = "call"
         self._context_shown = False
         self._hint = hint
-        self._shown: tuple[object, ...] = ()
         self._whole_waterfall = False
         self._jumped = False
-
-    @property
-    def focused_pane(self) -> str:
-        """Name of the pane that has the keyboard, empty where none has."""
-        parent = self.focused.parent if self.focused is not None else None
-        return next((pane for pane, id_ in _PANE_IDS.items() if parent is not None and parent.id == id_), "")
+        self._steps: steps.StepsSource | None = None
 
     def compose(self) -> ComposeResult:
         yield Banner(id="header", tallest=1, cut=True)
@@ -86,6 +90,8 @@ class DebuggerScreen(PlayingVerbs, PausingVerbs, JudgingVerbs, ComparingVerbs):
         self.query_one("#steps").focus()
         if self._hint:
             self.query_one("#hint", Banner).show_lines(head.hint())
+        self.place_panes()
+        self.session.stop_words = f"{self.app.key_of('app.stop')} stops"
         self.session.listen(self._scene_from_engine)
         self.open_session()
 
@@ -111,6 +117,11 @@ class DebuggerScreen(PlayingVerbs, PausingVerbs, JudgingVerbs, ComparingVerbs):
             if scene.executed > self._begin_at and not scene.on_branch:
                 self.cursor, self._begin_at = self._begin_at, None
                 self._jumped, self._follow = True, False
+        elif self.session.left is not None and not self._jumped:
+            # Opened again where a person left it: that many steps lay behind.
+            if scene.executed >= self.session.left:
+                self.cursor = max(self.session.left - 1, 0)
+                self._jumped, self._follow = True, self.session.left == scene.executed
         elif scene.verdict is not None and not self._jumped:
             self._jumped = True
             if scene.first_trouble is not None:
@@ -133,9 +144,14 @@ class DebuggerScreen(PlayingVerbs, PausingVerbs, JudgingVerbs, ComparingVerbs):
         self.query_one("#question", Banner).show_lines(head.question(scene, context=self._context_shown))
         self.query_one("#policy", Banner).show_lines(head.policy(scene.policy, whole=not narrow))
         listed = self.query_one("#steps", PickList)
-        listed.show(steps.StepsSource(scene), keep=True)
-        listed.place(self.cursor)
+        self._steps = steps.StepsSource(scene)
+        listed.show(self._steps, keep=True)
+        place = self._steps.place_of(self.cursor)
+        if place != listed.cursor:  # A list that was scrolled away from its cursor stays where it is.
+            listed.place(place)
         self.query_one("#truth", LineView).show(truth.source(scene), keep=True)
+        hop = self.hop_of_cursor
+        self.point_at_hop(hop, bring=hop != self.pointed_at)
         words = truth.hops_words(scene)
         self.query_one("#truth-pane").border_title = content(f"ground truth  {words}" if words else "ground truth")
         done = scene.executed
@@ -153,35 +169,9 @@ class DebuggerScreen(PlayingVerbs, PausingVerbs, JudgingVerbs, ComparingVerbs):
         banner = self.query_one("#waterfall", Banner)
         small = self.size.height < SMALL
         banner.tallest = 12 if self._whole_waterfall else 2 if self.size.height < LOW else 6 if small else 8
-        banner.show_lines(waterfall.strip_lines(self.scene, brief=small and not self._whole_waterfall))
-
-    def _draw_step(self, *, force: bool = False) -> None:
-        scene, row = self.scene, self.row
-        if scene is None:
-            return
-        shown = (row, self._tab, scene.problem, scene.wheel, scene.pause)
-        if shown == self._shown and not force:
-            return
-        again = bool(self._shown) and self._shown[:2] == shown[:2]
-        self._shown = shown
-        self.query_one("#step-pane").border_title = content(step.title(row))
-        self.query_one("#step-tabs", TabLine).choose(self._tab)
-        text = step.text_of(row) if row is not None else None
-        if text is not None and len(text) > step.READ_IN_WORKER and self._tab in ("response", "raw"):
-            self._read_step(self._tab, row, scene)
-        else:
-            self.query_one("#step", StepView).show(step.source(self._tab, row, scene), keep=again)
-
-    @work(exclusive=True, group="reading")
-    async def _read_step(self, tab: step.Tab, row: StepRow | None, scene: Scene) -> None:
-        """Read a large response away from the event loop; a newer choice cancels it."""
-        from vakra_tui.state.lines import line
-
-        view = self.query_one("#step", StepView)
-        view.show(Lines([line(("reading \u2026", "dim"))]))
-        width = max(view.scrollable_content_region.width, 1)
-        source = await self.app.read(step.source, tab, row, scene, width)
-        view.show(source)
+        whole = self._whole_waterfall
+        shown = self.evidence_shown if self._led is self.scene.verdict else 0
+        banner.show_lines(waterfall.strip_lines(self.scene, brief=small and not whole, whole=whole, shown=shown))
 
     # --- keys --------------------------------------------------------------------------------------------------------
 
@@ -197,59 +187,30 @@ class DebuggerScreen(PlayingVerbs, PausingVerbs, JudgingVerbs, ComparingVerbs):
         self._jumped = True
         self.cursor = max(0, min(index, len(self.scene.rows) - 1))
         self._follow = self.cursor >= self.scene.executed - 1
-        self.query_one("#steps", PickList).place(self.cursor)
+        if self._steps is not None:
+            self.query_one("#steps", PickList).place(self._steps.place_of(self.cursor))
+        self.point_at_hop(self.hop_of_cursor)
         self._draw_step()
 
     @on(PickList.Moved, "#steps")
     def _moved(self, message: PickList.Moved) -> None:
-        self._move(message.index)
+        if self._steps is None:
+            return
+        self._move(self._steps.step_of(message.index))
+        if self._steps.branch_of(message.index) is not None:
+            self.query_one("#steps", PickList).place(message.index)
 
     @on(PickList.Chosen, "#steps")
-    def _chosen(self) -> None:
-        self.action_pane("step")
-
-    @on(PickList.Chosen, "#step")
-    def _fold(self, message: PickList.Chosen) -> None:
-        view = self.query_one("#step", StepView)
-        if isinstance(view.source, JsonTree):
-            view.source.toggle(message.index)
-            view.reload()
-
-    @on(TabLine.Picked, "#step-tabs")
-    def _tab_picked(self, message: TabLine.Picked) -> None:
-        self._choose_tab(message.name)
-
-    @on(TabLine.Picked, "#panes-tabs")
-    def _pane_picked(self, message: TabLine.Picked) -> None:
-        self.action_pane(message.name)
-
-    def _choose_tab(self, name: str) -> None:
-        self._tab = name  # type: ignore[assignment]
-        self._draw_step(force=True)
-
-    def action_next_tab(self) -> None:
-        self._choose_tab(self.query_one("#step-tabs", TabLine).name_after(1))
-        self.action_pane("step")
-
-    def action_previous_tab(self) -> None:
-        self._choose_tab(self.query_one("#step-tabs", TabLine).name_after(-1))
-        self.action_pane("step")
-
-    def action_pane(self, name: str) -> None:
-        """Show (where panes are folded) and focus a pane."""
-        for pane, pane_id in _PANE_IDS.items():
-            self.query_one(f"#{pane_id}").set_class(pane == name, "chosen")
-        self.query_one("#panes-tabs", TabLine).choose(name)
-        self.query_one({"steps": "#steps", "step": "#step", "ground truth": "#truth"}[name]).focus()
-
-    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
-        for pane, pane_id in _PANE_IDS.items():
-            if event.widget.parent is not None and event.widget.parent.id == pane_id:
-                for other in _PANE_IDS.values():
-                    self.query_one(f"#{other}").set_class(other == pane_id, "chosen")
-                self.query_one("#panes-tabs", TabLine).choose(pane)
+    def _chosen(self, message: PickList.Chosen) -> None:
+        branch = self._steps.branch_of(message.index) if self._steps is not None else None
+        if branch is None:
+            self.action_pane("step")
+        else:
+            self._follow = True
+            self._verb(self.session.look_at, branch)
 
     def on_resize(self) -> None:
+        self.place_panes()
         self.call_after_refresh(self._draw)
 
     def action_waterfall(self) -> None:

@@ -22,6 +22,9 @@ NOTE_AT_MOST = 2_000
 class GuidingVerbs(DebugBase):
     """Where it broke and why, in the panes; and what a person leaves at a step."""
 
+    pointed_at: int | None = None
+    """The hop of the reference path that is marked."""
+
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self._led: Verdict | None = None
@@ -62,8 +65,19 @@ class GuidingVerbs(DebugBase):
         if self.has_class("-narrow"):
             self.action_pane("step" if place.step is not None else "ground truth")
 
-    def point_at_hop(self, hop: int | None) -> None:
-        """Mark a hop of the reference path and bring it into view; None takes the mark away."""
+    @property
+    def hop_of_cursor(self) -> int | None:
+        """The hop that the step under the cursor stands for, else the one that was due where it broke."""
+        row, scene = self.row, self.scene
+        if row is None or scene is None:
+            return None
+        if row.hop is not None:
+            return row.hop
+        return next((place.hop for place in places(scene) if place.step == self.cursor), None)
+
+    def point_at_hop(self, hop: int | None, *, bring: bool = True) -> None:
+        """Mark a hop of the reference path and ``bring`` it into view; None takes the mark away."""
+        self.pointed_at = hop
         view = self.query_one("#truth", LineView)
         graph = view.source
         if not isinstance(graph, HopGraph):
@@ -72,7 +86,7 @@ class GuidingVerbs(DebugBase):
             graph.marked = hop or 0
             view.reload()
         row = graph.row_of(hop) if hop is not None else None
-        if row is None:
+        if row is None or not bring:
             return
         height = view.scrollable_content_region.height
         if not view.scroll_offset.y <= row < view.scroll_offset.y + max(height - 4, 1):

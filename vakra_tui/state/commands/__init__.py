@@ -16,16 +16,19 @@ footer; at most eight may in one context, those of ``app`` included. A key may o
 
 from __future__ import annotations
 
+from vakra_tui.state.commands.asking import ASKING
 from vakra_tui.state.commands.comparing import COMPARING
 from vakra_tui.state.commands.debugger import DEBUGGER
 from vakra_tui.state.commands.dialogs import DIALOGS
 from vakra_tui.state.commands.everywhere import EVERYWHERE
 from vakra_tui.state.commands.instances import INSTANCES
 from vakra_tui.state.commands.model import Command, key_words
+from vakra_tui.state.commands.sessions import SESSIONS
+from vakra_tui.state.commands.step import STEP
 
 __all__ = ["COMMANDS", "CONTEXTS", "FOOTER_AT_MOST", "Command", "commands_of", "key_words"]
 
-TABLES: tuple[tuple[Command, ...], ...] = (DEBUGGER, INSTANCES, COMPARING, EVERYWHERE, DIALOGS)
+TABLES: tuple[tuple[Command, ...], ...] = (DEBUGGER, STEP, ASKING, INSTANCES, SESSIONS, COMPARING, EVERYWHERE, DIALOGS)
 
 COMMANDS: tuple[Command, ...] = tuple(command for table in TABLES for command in table)
 
@@ -34,9 +37,11 @@ FOOTER_AT_MOST = 8
 
 CONTEXTS: dict[str, str] = {
     "debugger": "Debugger",
+    "step": "In the step",
     "instances": "Instances",
     "compare": "Comparing two trajectories",
     "scores": "Scores",
+    "sessions": "Stored sessions",
     "row": "A row of the instances",
     "sort": "Choosing a column to sort by",
     "filters": "Kept filters",
@@ -46,12 +51,17 @@ CONTEXTS: dict[str, str] = {
     "tools": "Choosing a tool",
     "call": "The form of a call",
     "field": "An argument in the form",
+    "proposal": "A proposal of the agent",
+    "again": "Asking the agent again",
+    "folded": "In what can be folded",
+    "verdict": "The verdict explained",
     "tables": "The domain's tables",
     "breakpoints": "Breakpoints",
     "expression": "Writing an expression",
     "choice": "A choice",
     "ask": "A question",
     "message": "A message",
+    "jump": "Jump mode",
     "help": "Help",
 }
 """Context -> what the help calls it, in the order of the documents."""

@@ -38,6 +38,5 @@ COMPARING: tuple[Command, ...] = (
         footer="only differing",
     ),
     Command("compare.swap", "x", "swap", "exchange left and right"),
-    Command("compare.stop", "X", "stop", "stop executing and leave"),
     Command("compare.leave", "escape,q", "leave", "back; stops what is still being executed", footer="back"),
 )

@@ -26,6 +26,8 @@ DIALOGS: tuple[Command, ...] = (
     Command("call.run", "f3", "run", "make the call as a step", footer="run as step"),
     Command("field.next-choice", "down", "choice(1)", "the next choice, or the next argument", palette=False),
     Command("field.previous-choice", "up", "choice(-1)", "the choice before, or the argument before", palette=False),
+    Command("verdict.leave", "escape,q,I", "leave", "back to the debugger", footer="back"),
+    Command("verdict.evidence", "i", "evidence", "go to what the deciding gate points at", footer="evidence"),
     Command("tables.leave", "escape,q", "leave", "back to the debugger", footer="back"),
     Command("tables.next-pane", "tab", "app.focus_next", "the next pane", footer="next pane"),
     Command("breakpoints.add", "a", "add", "add a breakpoint"),
@@ -38,5 +40,6 @@ DIALOGS: tuple[Command, ...] = (
     Command("choice.leave", "escape,q", "leave", "leave it without a choice"),
     Command("ask.leave", "escape", "leave", "leave it without an answer"),
     Command("message.leave", "enter,escape,q", "leave", "close"),
+    Command("jump.leave", "escape", "leave", "stay where one is"),
     Command("help.leave", "escape,q,question_mark,f1,enter", "leave", "close"),
 )

@@ -8,6 +8,7 @@ EVERYWHERE: tuple[Command, ...] = (
     Command("app.help", "question_mark,f1", "help", "the keys that work here, and what the signs mean", footer="help"),
     Command("app.palette", "ctrl+p,colon", "command_palette", "find a command by its name and run it", palette=False),
     Command("app.problems", "", "problems", "files and records that could not be used"),
+    Command("app.jump", "semicolon", "jump", "jump mode: a letter over each part of the screen goes there"),
     Command("app.stop", "X", "stop", "stop what is running; what was done so far stays"),
     Command("app.theme", "", "theme", "choose the theme: dark, light, high contrast"),
     Command("app.light-or-dark", "", "toggle_dark", "change between light and dark colours"),
