@@ -60,6 +60,8 @@ async def test_the_hop_of_the_step_under_the_cursor_is_marked(store: Store) -> N
         await pilot.press("b")
         assert graph.source.marked == 1
         await pilot.press("s", "s")
+        assert graph.source.marked == 3, "the hop that was due where the trajectory broke"
+        await pilot.press("s")
         assert graph.source.marked == 0
 
 

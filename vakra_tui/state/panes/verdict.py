@@ -9,6 +9,7 @@ from eval.model import Evidence, Ruling, StageResult
 from vakra_tui.state.diagnosis import index_of, step_words
 from vakra_tui.state.inspecting import Asked
 from vakra_tui.state.lines import BLANK, HANG, Line, Role, Span, line
+from vakra_tui.state.panes.head import policy
 from vakra_tui.state.panes.waterfall import SIEVE_WORDS, STAGE_WORDS, outcome_span, strip_lines
 from vakra_tui.state.scene import Scene
 from vakra_tui.text import one_line
@@ -63,6 +64,8 @@ def verdict_lines(scene: Scene, asked: Sequence[Asked] | None) -> list[Line]:
             line("There is no verdict yet; ", ("v", "accent"), " evaluates this branch."),
         ]
     lines = [*strip_lines(scene, brief=True), BLANK]
+    told = policy(scene.policy, whole=True)
+    lines += [*told, BLANK] if told else []
     if verdict.detail:
         lines += [line((verdict.detail, "")), BLANK]
     for stage in verdict.stages:
