@@ -66,6 +66,11 @@ class VakraApp(Chrome):
     def dataset_name(self) -> str:
         return self.world.name
 
+    @property
+    def evaluating(self) -> str:
+        """How far the evaluation of rows is, in words; empty where none runs."""
+        return self._evaluating
+
     def footer(self) -> Footer:
         """The key line of a screen."""
         return Footer(show_command_palette=False, compact=True)

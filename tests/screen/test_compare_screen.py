@@ -173,14 +173,15 @@ async def test_of_more_runs_two_are_chosen(store: Store) -> None:
         await until_shown(pilot, "A comparison needs two runs with a prediction of this instance.")
 
 
-async def test_execution_is_told_and_can_be_stopped(store: Store) -> None:
+@pytest.mark.parametrize("key", ["escape", "X"])
+async def test_execution_is_told_and_can_be_stopped(store: Store, key: str) -> None:
     environment = toy.ToyEnvironment(toy.ANSWERS, seconds=0.2)
     async with opened(wiring(store, environment=environment), WIDE) as (app, pilot):
         await pilot.press("C")
         await until(pilot, lambda: "steps" in shown(app) and "left-run:" in shown(app), "progress")
         assert "esc stops" in shown(app)
-        await pilot.press("escape")
-        assert isinstance(app.screen, InstancesScreen)
+        await pilot.press(key)
+        await until(pilot, lambda: isinstance(app.screen, InstancesScreen), "the list")
         made = len(environment.calls)
         await until(pilot, lambda: not app.workers._workers or all(w.is_finished for w in app.workers), "no work")
         await pilot.pause(0.5)

@@ -206,8 +206,12 @@ class CompareScreen(Screen[tuple[Where, int] | None]):
         last = max(found.side(where).scene.executed - 1, 0)
         self.dismiss((where, last if index is None else index))
 
-    def action_stop(self) -> None:
+    async def stop(self) -> bool:
+        """Stop what is being executed for the sides, which leaves nothing to show; False where all is done."""
+        if self.found is not None:
+            return False
         self.action_leave()
+        return True
 
     def action_leave(self) -> None:
         """What is still being executed is stopped with the screen."""

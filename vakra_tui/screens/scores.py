@@ -72,6 +72,8 @@ class ScoresScreen(Screen[None]):
 
     def _look(self) -> None:
         """Take up verdicts that came in since."""
+        if self.is_current:
+            self._draw_title()
         if self.is_current and not self._reading and self._verdicts() != self._known:
             self._gather()
 
@@ -120,8 +122,8 @@ class ScoresScreen(Screen[None]):
             words = f"  {source.name if source.kind == 'run' else 'report ' + source.name}"
             waiting = f", {source.waiting} not scored yet" if source.waiting else ""
             parts += [(one_line(words, 40), "accent"), (f" {source.counted} counted{waiting}", "dim"), ("  ", "")]
-        if self._reading:
-            parts.append((self._reading, "warn"))
+        if busy := self._reading or self.app.evaluating:
+            parts.append((busy, "warn"))
         self.query_one("#scores-title", Banner).show_lines([line(*parts)])  # type: ignore[arg-type]
 
     @property
