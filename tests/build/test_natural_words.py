@@ -125,7 +125,7 @@ def test_a_value_keeps_its_role(text: str, phrase: str, same: bool) -> None:
 
 def test_easy_questions_are_chosen_and_not_all_alike() -> None:
     assert burden("How many atoms does the molecule with the most bonds have?") < burden(
-        "How many atoms have the most common element among the atoms of the molecule with the most bonds whose type is -?"
+        "How many atoms have the most common element among the atoms of the molecule with the most bonds?"
     )
     chosen = choose("aaab", 3, 2, lambda c: 0.0, lambda c: [(c, 1.0)])
     assert chosen == ["a", "a", "b"]

@@ -48,7 +48,9 @@ def is_sound(question: str) -> bool:
     if _COMPARATIVE.search(question) and not _COMPARED.search(question):
         return False
     twice = _TWO_VERBS.search(question)
-    return twice is None or _BINDS.search(twice["between"]) is not None
+    if twice is None or _BINDS.search(twice["between"]):
+        return True
+    return re.search(r"\w (?:who|that|which|whose)\b", question[: twice.start()], re.IGNORECASE) is not None
 
 
 def without_name(question: str, name: str, nouns: Collection[str]) -> str:
