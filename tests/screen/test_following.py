@@ -94,6 +94,7 @@ async def test_a_file_is_taken_up_when_it_rests_and_is_whole(files: Files, world
     assert await world.follow(), "the run is read again, but for the torn file"
     assert world.listing.busy == ("hockey.json",)
     assert world.listing.entries == before
+    assert world.problems == (), "what is being written is not wrong"
     assert (scored(world, "hockey"), scored(world, "cars")) == (30, 30), "what was known stays"
     assert not await world.follow(), "nothing has changed since"
     files.write(path, whole)

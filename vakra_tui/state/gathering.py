@@ -60,8 +60,14 @@ class Gathering:
         return entries_of(refs, found)
 
     def _say_problems(self) -> None:
+        """Tell what is wrong with files and records; a file that is being written is not wrong."""
         problems = [problem for run in self._runs.values() for problem in run.problems]
-        self.problems = (*self.wiring.dataset.problems, *problems)
+        busy = self._following.busy if self._following is not None else ()
+        names = [name for path in busy for name in (path.name, f"{path.parent.name}/{path.name}")]
+        begins = tuple(f"{name}{sign}" for name in names for sign in " ,")
+        self.problems = tuple(
+            problem for problem in (*self.wiring.dataset.problems, *problems) if not problem.startswith(begins)
+        )
 
     def read_entries(self, entries: Sequence[Entry], groups: bool = True) -> None:
         """Read the records of some rows for what the list says of them; ``groups`` costs more than the query alone.
