@@ -36,6 +36,9 @@ BATCH_ONLY = ("out", "resume", "fail_under", "predictions_out", "dry_run", "repa
 TRACEBACK_VARIABLE = "VAKRA_TUI_TRACEBACK"
 LONGEST_FAULT = 300
 
+DRIVER_VARIABLE = "TEXTUAL_DRIVER"
+"""The screen library's own: where it is set, that library speaks to something else than a terminal."""
+
 
 def run(argv: Sequence[str]) -> int:
     """Run a command to its exit code; an error that has a sentence becomes one line on stderr."""
@@ -91,7 +94,7 @@ def _main(argv: Sequence[str]) -> int:
 
         return run_batch(options, batch_options_of(arguments))
     _refuse_batch_options(parser, vars(arguments))
-    if not is_terminal(sys.stdin) or not is_terminal(sys.stdout):
+    if not _has_screen():
         narrate("vakra-tui: the debugger needs a terminal; use --batch to score without one")
         return 2
     from vakra_tui.app import VakraApp
@@ -100,6 +103,11 @@ def _main(argv: Sequence[str]) -> int:
     app = VakraApp(Wiring(options))
     app.run()
     return app.return_code or 0
+
+
+def _has_screen() -> bool:
+    """Whether there is a terminal, or a browser behind pipes: ``textual serve`` names the driver that speaks to it."""
+    return DRIVER_VARIABLE in os.environ or (is_terminal(sys.stdin) and is_terminal(sys.stdout))
 
 
 def _refuse_batch_options(parser: Parser, arguments: dict[str, object]) -> None:
