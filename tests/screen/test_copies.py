@@ -13,13 +13,15 @@ from typing import Any
 import msgspec
 import pytest
 import screen_toy as toy
+from endpoint_server import Server
 from screen_session import predicted, referred, scene_on
 
+from sessions.store.records import RequestRecord
 from toolenv.errors import DataError
 from toolenv.model import ToolCall, ToolResult
 from vakra_tui.options import Options
 from vakra_tui.sample import sample_runs
-from vakra_tui.state.copies import Copy, copies_of, curl_line, serve_line, submission_of
+from vakra_tui.state.copies import Copy, copies_of, curl_line, request_copies, serve_line, submission_of
 from vakra_tui.state.scene import Scene, StepRow
 from vakra_tui.state.world import World
 from vakra_tui.wiring import Wiring
@@ -76,6 +78,27 @@ async def test_no_data_becomes_a_part_of_the_line_and_no_control_character_stand
     bodies = [word for word in words if word.startswith('{"jsonrpc"')]
     told = json.loads(bodies[-1])["params"]["arguments"]
     assert told == {"name": NASTY, NASTY: [NASTY]}
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+async def test_the_line_of_a_request_asks_the_same_again() -> None:
+    request = {"model": "m", "messages": [{"role": "user", "content": NASTY.replace("\ud800", "")}]}
+    asked = RequestRecord(kind="agent", model="m", request=request)
+    server = Server()
+    try:
+        endpoint = server.endpoint()
+        found = {copy.name: copy for copy in request_copies([asked], endpoint.base_url + "/")}
+        line = found["curl request"].text()
+        assert line[:-1].isprintable() and "k-secret" not in line
+        environment = {**os.environ, "VAKRA_TUI_AGENT_API_KEY": "k-secret"}
+        shell = await asyncio.create_subprocess_shell(line, env=environment, stdout=asyncio.subprocess.PIPE)
+        out, _ = await asyncio.wait_for(shell.communicate(), 60)
+    finally:
+        server.close()
+    assert endpoint.requests == [request] and endpoint.authorizations == ["Bearer k-secret"]
+    assert json.loads(out)["choices"]
+    assert json.loads(found["request"].text()) == request
+    assert request_copies([], "x") == ()
 
 
 def test_the_server_of_the_line_is_named_with_its_dataset() -> None:

@@ -12,7 +12,7 @@ from textual.app import SuspendNotSupported
 from toolenv.errors import DataError, VakraError
 from vakra_tui.screens.debug_base import DebugBase
 from vakra_tui.state import outside
-from vakra_tui.state.copies import CLIPBOARD_AT_MOST, Copy, copies_of
+from vakra_tui.state.copies import CLIPBOARD_AT_MOST, Copy, copies_of, request_copies
 from vakra_tui.text import count_words, size_words
 
 if TYPE_CHECKING:
@@ -22,17 +22,24 @@ if TYPE_CHECKING:
 class TakingVerbs(DebugBase):
     """Copy, open in a pager or an editor, export."""
 
-    def _copies(self) -> tuple[Copy, ...]:
+    async def _copies(self) -> tuple[Copy, ...]:
         if self.scene is None:
             return ()
-        wiring = self.app.world.wiring
-        return copies_of(self.scene, self.row, "" if wiring.sample else str(wiring.data_path))
+        world = self.app.world
+        found = copies_of(self.scene, self.row, "" if world.wiring.sample else str(world.wiring.data_path))
+        if self.row is None or self.row.actor != "agent":
+            return found
+        try:
+            asked = await self.app.engine.run(self.session.in_turn(self.session.spoken, self.cursor))
+        except VakraError:
+            return found
+        return (*found, *request_copies(asked, world.agent_base_url))
 
     async def _picked_copy(self, question: str) -> Copy | None:
         """One of the things that can be taken, chosen by a person."""
         from vakra_tui.screens.choice import ChoiceScreen
 
-        found = self._copies()
+        found = await self._copies()
         if not found:
             self.app.toast("There is nothing here yet.")
             return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -16,6 +16,9 @@ from sessions.trajectory import Trajectory
 from toolenv.errors import DataError
 from toolenv.model import CAPABILITY_DIRS, Instance, Json, ToolCall
 from vakra_tui.state.scene import Scene, StepRow
+
+if TYPE_CHECKING:
+    from sessions.store.records import RequestRecord
 
 CLIPBOARD_AT_MOST = 54_000
 """Bytes that go through the terminal (OSC 52); more than 74,994 in base64 are dropped by xterm and tmux alike."""
@@ -79,6 +82,32 @@ def _of_step(scene: Scene, row: StepRow, dataset: str) -> Iterator[Copy]:
     if hop is not None and scene.reference_shown:
         words = f"the call of hop {hop.number}, which this step stands for, as JSON"
         yield Copy("reference", words, lambda: _json(call_form(hop.call)), "reference-call.json")
+
+
+def request_copies(records: Sequence[RequestRecord], base_url: str) -> tuple[Copy, ...]:
+    """What the agent's model was asked for a step (the last of ``records``), and a line that asks it again.
+
+    ``base_url`` is the agent's endpoint; the key is read from the environment by the shell and never written.
+    """
+    if not records:
+        return ()
+    request = records[-1].request
+    line = "a line that asks the agent's model the same again"
+    need = "It reads the key from VAKRA_TUI_AGENT_API_KEY, or else from OPENAI_API_KEY."
+    return (
+        Copy("request", "what the agent's model was asked, as JSON", lambda: _json(request), "request.json"),
+        Copy("curl request", line, lambda: request_line(request, base_url), "request.sh", need),
+    )
+
+
+def request_line(request: Json, base_url: str) -> str:
+    """One line for a POSIX shell that sends a request to an OpenAI-compatible endpoint."""
+    key = "${VAKRA_TUI_AGENT_API_KEY:-$OPENAI_API_KEY}"
+    return (
+        f"U={shlex.quote(base_url.rstrip('/'))}; "
+        f'curl -sS "$U/chat/completions" -H "Authorization: Bearer {key}" '
+        f"-H 'Content-Type: application/json' -d {_quoted(request)}\n"
+    )
 
 
 def trajectory_of(scene: Scene) -> Trajectory:
@@ -167,10 +196,14 @@ def _call(number: int, call: ToolCall, *, silent: bool) -> str:
 
 
 def _body(number: int, method: str, params: dict[str, Json]) -> str:
+    return _quoted({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+
+
+def _quoted(body: Json) -> str:
+    """A JSON body in ASCII as one word of a shell. Raises ``DataError`` for one that is nested too deeply."""
     from sessions.formats.model import finite
 
-    told = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
     try:
-        return shlex.quote(json.dumps(finite(told), ensure_ascii=True, default=str))
+        return shlex.quote(json.dumps(finite(body), ensure_ascii=True, default=str))
     except RecursionError as error:
-        raise DataError("The arguments are nested too deeply for a line.") from error
+        raise DataError("This is nested too deeply for a line.") from error

@@ -170,6 +170,14 @@ class World(Gathering):
         return name
 
     @property
+    def agent_base_url(self) -> str:
+        """The endpoint of the agent's model, as the command line names it or by default."""
+        from toolenv.openai_compat.settings import DEFAULT_BASE_URL
+
+        options = getattr(self.wiring, "options", None)
+        return getattr(options, "base_url", None) or DEFAULT_BASE_URL
+
+    @property
     def agent(self) -> Agent:
         """Raises ``DataError`` where none is named or it cannot be used."""
         made: Agent = getattr(self.wiring, "agent")  # noqa: B009 - not every wiring has agents
