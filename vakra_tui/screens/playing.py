@@ -14,7 +14,7 @@ from vakra_tui.state.scene import StepRow, columns_of, gold_sql
 
 
 class PlayingVerbs(DebugBase):
-    """Calls and answers by hand, the wheel, branches, other runs, tables, flag and export."""
+    """Calls and answers by hand, the wheel, branches, other runs, tables, and the flag."""
 
     @work(exclusive=True, group="doing")
     async def action_new_call(self) -> None:
@@ -190,28 +190,3 @@ class PlayingVerbs(DebugBase):
         )
         if written is not None and await self._do(self.session.flag, written):
             self.app.toast("The ground truth is flagged." if written else "The flag is taken away.")
-
-    @work(exclusive=True, group="doing")
-    async def action_export(self) -> None:
-        """Write this branch as a prediction or as a reference record."""
-        from vakra_tui.screens.ask import AskScreen
-        from vakra_tui.screens.choice import ChoiceScreen
-
-        choices = [
-            ("prediction", "a submission file: calls and answer of this branch"),
-            ("reference", "a ground-truth record made of this branch"),
-        ]
-        kind = await self.app.push_screen_wait(ChoiceScreen("Export this branch as", choices))
-        if kind is None:
-            return
-        folder = await self.app.push_screen_wait(AskScreen("Folder to write it to", value=f"exported-{kind}s"))
-        if not folder:
-            return
-        try:
-            path = await self.app.engine.run(
-                self.session.export("reference" if kind == "reference" else "prediction", folder)
-            )
-        except VakraError as error:
-            self.app.report(str(error))
-            return
-        self.app.toast(f"Written: {path}")

@@ -12,12 +12,18 @@ SIGNS: tuple[tuple[str, str], ...] = (
     ("> x ? =", "call ok, call failed, no answer came, final answer"),
     ("! POL", "the call breaks the policy"),
     ("\u2713 1", "this step recovered hop 1 of the reference path"),
+    ("\u0394", "not as the reference call that it stands for, or stands for none (it may still be right)"),
+    ("\u25c6 \u270e", "you marked the step; you noted something at it"),
     ("src?", "an argument whose value was seen nowhere before"),
     ("~", "arguments were converted to the schema's types before the call"),
     ("\u2260", "the file holds another response than the executed one"),
     ("\u25a0", "a breakpoint stopped here; in the title: how many there are"),
     ("drift", "the step came out differently when it was run again"),
-    ("\u2442 1", "one branch leaves here (B looks at it)"),
+    ("\u2442 1", "one branch leaves here; enter on its row looks at it, B lists all"),
+    (
+        "\u256d\u2500 \u2570\u25b8",
+        "in the ground truth: values leave a hop, and arrive in an argument or in the answer",
+    ),
     ("\u2691", "the instance carries a policy"),
 )
 
