@@ -79,6 +79,7 @@ class ReactDriver:
         self._vectors: dict[str, list[float]] = {}
         self._before: tuple[str, ...] | None = None
         self._notes: list[str] = []
+        self._notes_on_tools = 0
         self._started: float | None = None
         self._tokens = 0
 
@@ -210,6 +211,7 @@ class ReactDriver:
             change = prompt.listed_change(self._before, now)
             self._notes += [change] if change else []
         self._before = now
+        self._notes_on_tools = len(self._notes)
         return offer
 
     async def _similarities(self, trajectory: Trajectory, tools: Sequence[ToolSpec]) -> list[float] | None:
@@ -325,6 +327,7 @@ class ReactDriver:
             "tools_listed": len(offer.listed),
             "tools_sent": [tool.name for tool in offer.sent],
             "notes": list(self._notes),
+            "notes_on_tools": self._notes_on_tools,
         }
         self.requests.append(
             RequestRecord(

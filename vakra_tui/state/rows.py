@@ -54,18 +54,18 @@ def rows_of(
     number = 0
     for index, step in enumerate(executed.trajectory.steps):
         table = executed.tables[index] if index < len(executed.tables) else None
-        opening = step.opening
-        if not opening and not isinstance(step.decision, Message):
-            number += 1
-        shown = 0 if opening else number
+        # The opening and what is said between the calls have no number, and nothing is known of them by one.
+        counts = not step.opening and not isinstance(step.decision, Message)
+        number += counts
+        shown = number if counts else 0
         rows.append(
             _executed(
                 step,
                 shown,
                 table,
-                recovers.get(shown, ()) if not opening else (),
-                provenance.get(shown, {}) if not opening else {},
-                violations.get(shown, "") if not opening else "",
+                recovers.get(shown, ()) if counts else (),
+                provenance.get(shown, {}) if counts else {},
+                violations.get(shown, "") if counts else "",
                 prediction,
             )
         )

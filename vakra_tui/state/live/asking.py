@@ -113,6 +113,7 @@ class Asking(Playing):
                 await super().step()
         finally:
             await self._keep_requests(timeline)
+            await self._show(force=True)
 
     async def resume(self, at: int, stopped: bool) -> None:
         try:
@@ -151,13 +152,18 @@ class Asking(Playing):
         at = timeline.branch.length
         mine = [record for record in self._asked if record.branch == timeline.cursor.branch]
         return Offer(
-            number=at + (0 if self.instance.capability == 1 else 1),
+            number=self._next_number(),
             agent=self.agent_name or "",
             decision=proposal.decision,
             executed=proposal.arguments,
             checks=proposal.checks,
             request=request_of(mine, at),
         )
+
+    def _next_number(self) -> int:
+        """The number that the list of steps will give to the step that is proposed; messages have none."""
+        rows = self.scene.rows if self.scene is not None else ()
+        return 1 + max((row.number for row in rows if row.step is not None), default=0)
 
     # --- while it takes its time -------------------------------------------------------------------------------------
 

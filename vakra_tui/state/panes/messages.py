@@ -33,10 +33,9 @@ def messages_source(records: Sequence[RequestRecord]) -> Folded:
         told = conversation_of(record)
         sections.append(Section(head=_request_head(record, told.streamed), body=tuple(_request_details(record))))
         if told.tools:
-            names = line((", ".join(told.tools), "dim"))
-            sections.append(
-                Section(head=line(("tools  ", "label"), (_tools_words(record), "")), body=(names,), shut=True)
-            )
+            head = line(("tools  ", "label"), (_tools_words(record), ""))
+            notes = [line(("note: ", "label"), HANG, note) for note in notes_of(record)[0]]
+            sections.append(Section(head=head, body=(*notes, line((", ".join(told.tools), "dim"))), shut=True))
         sections += [_message(message, sent=True) for message in told.sent]
         if told.reply is not None:
             sections += reply_sections(told.reply, told.finish)
@@ -86,7 +85,7 @@ def _request_details(record: RequestRecord) -> list[Line]:
         lines.append(line(("! ", "fail"), HANG, (record.error, "fail")))
     for failure in _texts(record.usage.get("failures")):
         lines.append(line(("attempt failed: ", "warn"), HANG, failure))
-    for note in _texts(record.usage.get("notes")):
+    for note in notes_of(record)[1]:
         lines.append(line(("note: ", "label"), HANG, note))
     body = record.request if isinstance(record.request, Mapping) else {}
     rest = {name: value for name, value in body.items() if name not in ("messages", "tools", "model")}
@@ -130,6 +129,14 @@ def _body(text: str, role: Role = "") -> tuple[Line, ...]:
     if len(text) > LONGEST:
         lines.append(line((f"\u2026 the beginning of {size_words(len(text))}", "dim")))
     return tuple(lines)
+
+
+def notes_of(record: RequestRecord) -> tuple[list[str], list[str]]:
+    """What was noted about the list of tools that was sent, and what about the completion."""
+    notes = _texts(record.usage.get("notes"))
+    count = record.usage.get("notes_on_tools")
+    on_tools = count if isinstance(count, int) else 0
+    return notes[:on_tools], notes[on_tools:]
 
 
 def _texts(value: Json) -> list[str]:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from sessions.trajectory import Answer, CallTool, GiveUp
 from vakra_tui.state.folded import Folded, Section
 from vakra_tui.state.json_tree import scalar_line
 from vakra_tui.state.lines import HANG, Line, line
-from vakra_tui.state.panes.messages import reply_sections
+from vakra_tui.state.panes.messages import notes_of, reply_sections
 from vakra_tui.state.proposing import Offer
-from vakra_tui.text import one_line
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from vakra_tui.text import count_words, one_line
 
 LONGEST = 20_000
 """Characters of a text that are shown."""
@@ -40,8 +35,12 @@ def proposal_source(offer: Offer) -> Folded:
         if check.outcome != "ok":
             head = line((f"! {check.name.replace('_', ' ')}  ", "fail"), HANG, (check.reason, ""))
             sections.append(Section(head=head))
-    for note in _notes(offer):
-        sections.append(Section(head=line(("note: ", "label"), HANG, (note, "dim"))))
+    of_list, of_call = notes_of(offer.request) if offer.request is not None else ([], [])
+    sections += [Section(head=line(("note: ", "label"), HANG, (note, ""))) for note in of_call]
+    if of_list:
+        body = tuple(line((note, "dim")) for note in of_list)
+        words = (count_words(len(of_list), "note"), "dim")
+        sections.append(Section(head=line(("tools offered  ", "label"), words), body=body, shut=True))
     return Folded([*sections, *_said(offer)])
 
 
@@ -57,7 +56,7 @@ def _decision(offer: Offer) -> list[Line]:
     if call.raw_arguments is not None:
         return [line(("not one JSON object: ", "fail"), HANG, (call.raw_arguments[:LONGEST], "code"))]
     lines = [
-        line((one_line(name, 100), "key"), (" = ", "punct"), HANG, *scalar_line(value))
+        line((one_line(name, 100), "key"), (" = ", "punct"), HANG, scalar_line(value))
         for name, value in call.arguments.items()
     ]
     if not lines:
@@ -67,11 +66,6 @@ def _decision(offer: Offer) -> list[Line]:
         words = ", ".join(one_line(name, 60) for name in changed)
         lines.append(line((f"~ converted to the schema's types before the call: {words}", "warn")))
     return lines
-
-
-def _notes(offer: Offer) -> Sequence[str]:
-    notes = offer.request.usage.get("notes") if offer.request is not None else None
-    return [note for note in notes if isinstance(note, str)] if isinstance(notes, list) else ()
 
 
 def _said(offer: Offer) -> list[Section]:
