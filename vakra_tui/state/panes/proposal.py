@@ -39,8 +39,8 @@ def proposal_source(offer: Offer) -> Folded:
     sections += [Section(head=line(("note: ", "label"), HANG, (note, ""))) for note in of_call]
     if of_list:
         body = tuple(line((note, "dim")) for note in of_list)
-        words = (count_words(len(of_list), "note"), "dim")
-        sections.append(Section(head=line(("tools offered  ", "label"), words), body=body, shut=True))
+        head = line(("tools offered  ", "label"), (count_words(len(of_list), "note"), "dim"))
+        sections.append(Section(head=head, body=body, shut=True))
     return Folded([*sections, *_said(offer)])
 
 
