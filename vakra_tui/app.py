@@ -251,9 +251,13 @@ class VakraApp(Chrome):
         from vakra_tui.screens.debugger import DebuggerScreen
 
         if isinstance(self.screen, DebuggerScreen):
+            entry = self.screen.session.entry
             self._close_session(self.screen)
             self.pop_screen()
+            if entry is not None:
+                self.instances.restore("", entry.key)
             self.instances.changed()
+            self.keep_place()
 
     @work(group="closing")
     async def _close_session(self, screen: DebuggerScreen) -> None:

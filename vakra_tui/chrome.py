@@ -15,7 +15,6 @@ from textual.binding import BindingType
 from textual.dom import DOMNode
 from textual.geometry import Offset
 from textual.screen import Screen
-from textual.theme import Theme
 from textual.worker import WorkerFailed
 
 from vakra_tui import themes
@@ -91,9 +90,12 @@ class Chrome(App[int]):
 
     # --- jump mode ---------------------------------------------------------------------------------------------------
 
-    @work(exclusive=True, group="jump")
-    async def action_jump(self) -> None:
+    def action_jump(self) -> None:
         """Letters over the parts of the screen; the one that is pressed gets the keyboard."""
+        self.call_after_refresh(self._jump)  # The key may have hidden the hint, which moves everything below it.
+
+    @work(exclusive=True, group="jump")
+    async def _jump(self) -> None:
         from vakra_tui.screens.jump import JumpScreen
 
         screen = self.screen
@@ -124,6 +126,9 @@ class Chrome(App[int]):
         """Show a theme, and the next time again."""
         self.theme = name
         self.keep(theme=name)
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        return {name: themes.DARK.variables[name] for name in themes.OWN_VARIABLES}
 
     # --- what is remembered ------------------------------------------------------------------------------------------
 
@@ -212,8 +217,3 @@ def _focusable(screen: Screen[Any]) -> list[tuple[Offset, str]]:
         for widget in screen.focus_chain
         if widget.id is not None and widget.region.area
     ]
-
-
-def is_high_contrast(theme: Theme) -> bool:
-    """Whether a theme is the one of strongest contrast."""
-    return theme.name == themes.HIGH_CONTRAST.name

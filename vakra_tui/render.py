@@ -25,12 +25,12 @@ def _palette(**colours: str) -> Palette:
 
 
 DARK: Palette = _palette(
-    dim="#8b93a1",
+    dim="#9aa2b0",
     title="bold #e6e9ef",
-    label="#9aa4b2",
+    label="#a9b3c1",
     strong="bold",
     ok="#8ccf7e",
-    fail="bold #ff7a85",
+    fail="bold #ff8d96",
     warn="#e8c26a",
     accent="#7fb4ff",
     api="#6fd0d8",
@@ -39,19 +39,19 @@ DARK: Palette = _palette(
     string="#b5d19c",
     number="#e0af7c",
     literal="#c9a0f0",
-    punct="#8b93a1",
+    punct="#9aa2b0",
     code="#d5dae3",
     bar="#4b5363",
     match="reverse #e8c26a",
     match_now="reverse bold underline #ffb070",
     added="#8ccf7e",
-    removed="#ff7a85",
+    removed="#ff8d96",
 )
 
 LIGHT: Palette = _palette(
-    dim="#5f6773",
+    dim="#545c68",
     title="bold #1b1f27",
-    label="#535c69",
+    label="#4d5562",
     strong="bold",
     ok="#1e6f2a",
     fail="bold #b3152a",
@@ -63,7 +63,7 @@ LIGHT: Palette = _palette(
     string="#2c6415",
     number="#8a4a00",
     literal="#6c2ea8",
-    punct="#5f6773",
+    punct="#545c68",
     code="#262c36",
     bar="#b4bbc6",
     match="reverse #7d5500",
@@ -73,8 +73,35 @@ LIGHT: Palette = _palette(
 )
 
 
-def palette(dark: bool) -> Palette:
-    """The colours of the roles on a dark or a light ground; each keeps a contrast of 4.5 or more."""
+STRONG: Palette = _palette(
+    dim="#d6d6d6",
+    title="bold #ffffff",
+    label="#e6e6e6",
+    strong="bold #ffffff",
+    ok="bold #7dff7d",
+    fail="bold #ffb8b8",
+    warn="bold #ffff00",
+    accent="bold #8ad8ff",
+    api="#80ffff",
+    rag="#e6c2ff",
+    key="#a8dcff",
+    string="#c8ffb0",
+    number="#ffd9a0",
+    literal="#e6c2ff",
+    punct="#d6d6d6",
+    code="#ffffff",
+    bar="#a0a0a0",
+    match="reverse #ffff00",
+    match_now="reverse bold underline #ffffff",
+    added="bold #7dff7d",
+    removed="bold #ffb8b8",
+)
+
+
+def palette(dark: bool, strong: bool = False) -> Palette:
+    """The colours of the roles on a dark or a light ground; each keeps a contrast of 4.5 or more, ``strong`` of 7."""
+    if strong:
+        return STRONG
     return DARK if dark else LIGHT
 
 

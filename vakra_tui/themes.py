@@ -17,7 +17,13 @@ DARK = Theme(
     surface="#1b1e25",
     panel="#252932",
     dark=True,
-    variables={"footer-key-foreground": "#8fb8f0", "footer-description-foreground": "#d5dae3"},
+    variables={
+        "footer-key-foreground": "#8fb8f0",
+        "footer-description-foreground": "#d5dae3",
+        "text-muted": "#a9b3c1",
+        "row-cursor": "#262b35",
+        "row-cursor-focus": "#1d2f4a",
+    },
 )
 
 LIGHT = Theme(
@@ -33,7 +39,13 @@ LIGHT = Theme(
     surface="#eceef2",
     panel="#e0e4ea",
     dark=False,
-    variables={"footer-key-foreground": "#1650b0", "footer-description-foreground": "#262c36"},
+    variables={
+        "footer-key-foreground": "#1650b0",
+        "footer-description-foreground": "#262c36",
+        "text-muted": "#4d5562",
+        "row-cursor": "#e2e6ed",
+        "row-cursor-focus": "#cfdffb",
+    },
 )
 
 HIGH_CONTRAST = Theme(
@@ -55,7 +67,12 @@ HIGH_CONTRAST = Theme(
         "text-muted": "#ffffff",
         "border": "#ffffff",
         "border-blurred": "#c0c0c0",
+        "row-cursor": "#262626",
+        "row-cursor-focus": "#002a66",
     },
 )
+
+OWN_VARIABLES = ("row-cursor", "row-cursor-focus")
+"""Variables that the library's own themes lack: the ground of a list's cursor without and with the keyboard."""
 
 ALL = (DARK, LIGHT, HIGH_CONTRAST)

@@ -16,6 +16,7 @@ from vakra_tui.widgets.bound import bindings
 
 if TYPE_CHECKING:
     from vakra_tui.state.search import Search
+from vakra_tui.themes import HIGH_CONTRAST
 
 
 class LineView(ScrollView, can_focus=True):
@@ -131,7 +132,8 @@ class LineView(ScrollView, can_focus=True):
         base = self.base_style(index)
         if index >= self._count:
             return Strip.blank(width, self.rich_style)
-        colours = palette(self.app.current_theme.dark)
+        theme = self.app.current_theme
+        colours = palette(theme.dark, theme.name == HIGH_CONTRAST.name)
         start = scroll_x if self._source.cells else 0
         return strip(self.line_at(index), width, colours, base=base, start=start)
 

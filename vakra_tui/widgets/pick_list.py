@@ -130,8 +130,8 @@ class PickList(LineView):
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {"pick-list--cursor", "pick-list--cursor-focus"}
     DEFAULT_CSS = """
-    PickList > .pick-list--cursor { background: $surface-lighten-2; text-style: none; }
-    PickList > .pick-list--cursor-focus { background: $primary 35%; text-style: bold; }
+    PickList > .pick-list--cursor { background: $row-cursor; text-style: none; }
+    PickList > .pick-list--cursor-focus { background: $row-cursor-focus; text-style: bold; }
     """
 
     def watch_has_focus(self, focus: bool) -> None:

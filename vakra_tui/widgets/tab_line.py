@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from vakra_tui.render import palette, strip
 from vakra_tui.state.lines import Line, Span
+from vakra_tui.themes import HIGH_CONTRAST
 
 SHORTEST = 2
 """Letters of a name that are always shown."""
@@ -70,7 +71,8 @@ class TabLine(Widget):
         return (*parts, *self.tail)
 
     def render_line(self, y: int) -> Strip:
-        colours = palette(self.app.current_theme.dark)
+        theme = self.app.current_theme
+        colours = palette(theme.dark, theme.name == HIGH_CONTRAST.name)
         return strip(self._line(), self.size.width, colours, base=self.rich_style)
 
     def on_click(self, event: events.Click) -> None:
