@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -117,7 +117,8 @@ CAPABILITY = Column(
     lambda entry: _number(entry.capability or None),
 )
 DOMAIN = Column("domain", "domain", 12, lambda entry: (entry.domain, "dim"), lambda entry: _word(entry.domain))
-DOMAIN_WIDE = Column("domain", "domain", 18, DOMAIN.text, DOMAIN.key)
+WIDEST_DOMAIN = 18
+NARROW_DOMAIN = 12
 STYLE = Column("style", "style", 5, _style_text, lambda entry: _word((entry.slices or {}).get("style")))
 TURNS = Column(
     "turns", "turns", 5, _turns_text, lambda entry: _number(entry.turns if entry.query is not None else None)
@@ -188,13 +189,17 @@ class Layout(NamedTuple):
     verdict: int
 
 
-def layout(width: int, runs: int, capabilities: frozenset[int]) -> Layout:
+@lru_cache(maxsize=64)
+def layout(width: int, runs: int, capabilities: frozenset[int], longest_domain: int = WIDEST_DOMAIN) -> Layout:
     """Which columns fit into ``width`` cells: those that say most stay longest, and the query keeps its room.
 
-    A column that can say nothing of these capabilities is never shown.
+    A column that can say nothing of these capabilities is never shown. ``longest_domain`` is the length of the longest
+    name of a domain in cells.
     """
     narrow = width < 100
-    chosen: list[Column] = [CAPABILITY, DOMAIN if narrow else DOMAIN_WIDE]
+    most = NARROW_DOMAIN if narrow else WIDEST_DOMAIN
+    domain = replace(DOMAIN, cells=max(min(longest_domain, most), len(DOMAIN.title) + 1))
+    chosen: list[Column] = [CAPABILITY, domain]
     room = width - _cells(chosen)
     shown = min(runs, max((room - LEAST_BESIDE_RUNS) // (LEAST_VERDICT + 1), 1))
     verdict = 20 if narrow else WIDEST_VERDICT
@@ -214,7 +219,7 @@ def layout(width: int, runs: int, capabilities: frozenset[int]) -> Layout:
     if POLICY_SHORT in chosen and room - (POLICY.cells - POLICY_SHORT.cells) >= EASY_QUERY:
         chosen[chosen.index(POLICY_SHORT)] = POLICY
         room -= POLICY.cells - POLICY_SHORT.cells
-    order = (CAPABILITY, DOMAIN, DOMAIN_WIDE, STYLE, TURNS, HOPS, POLICY, POLICY_SHORT)
+    order = (CAPABILITY, domain, STYLE, TURNS, HOPS, POLICY, POLICY_SHORT)
     return Layout(tuple(column for column in order if column in chosen), max(room, 1), shown, verdict)
 
 

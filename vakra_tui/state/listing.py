@@ -72,6 +72,7 @@ class Listing:
         self.first_run = 0
         self._width = 80
         self._capabilities = frozenset(entry.capability for entry in entries)
+        self._longest_domain = max((cell_len(domain) for domain in {entry.domain for entry in entries}), default=0)
 
     # --- what is shown -----------------------------------------------------------------------------------------------
 
@@ -156,7 +157,7 @@ class Listing:
         return self._row(self.shown[index])
 
     def _layout(self) -> columns.Layout:
-        return columns.layout(self._width - 1, len(self.runs), self._capabilities)
+        return columns.layout(self._width - 1, len(self.runs), self._capabilities, self._longest_domain)
 
     def runs_shown(self) -> tuple[str, ...]:
         """The runs whose verdicts there is room for, from the one that was turned to."""
