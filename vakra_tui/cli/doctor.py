@@ -65,6 +65,7 @@ async def examine(options: Options) -> dict[str, dict[str, Json]]:
             **await _checkouts(wiring),
             "judge": _section(lambda: _judge(wiring)),
             "store": _section(lambda: _store(wiring)),
+            "screen": _screen(),
         }
     finally:
         await wiring.close()
@@ -183,6 +184,22 @@ def _store(wiring: Wiring) -> dict[str, Json]:
     store = wiring.store
     waiting = [f"{file} holds what could not be stored" for file in store.unsaved()]
     return {"name": store.name, "read only": store.read_only, "problems": [*store.check(), *waiting]}
+
+
+def _screen() -> dict[str, Json]:
+    """Where the screen's config file is and what is wrong in it, and where it remembers and writes its errors."""
+    from vakra_tui.state.config import Config
+    from vakra_tui.state.memory import Memory
+
+    config, memory = Config.of_user(), Memory.of_user()
+    read = config.path is not None and config.path.exists()
+    return {
+        "config file": f"{config.path}{'' if read else ' (not there)'}",
+        "commands with chosen keys": len(config.keys),
+        "state folder": str(memory.folder),
+        "log of errors": f"{memory.crash_log}{'' if memory.crash_log.exists() else ' (none yet)'}",
+        "problems": list(config.problems),
+    }
 
 
 def text(found: dict[str, dict[str, Json]]) -> str:

@@ -26,9 +26,14 @@ class Memory:
         """Whether the hint of the first start was shown before."""
         return (self.folder / "hint-seen").exists()
 
+    @property
+    def crash_log(self) -> Path:
+        """The file with the errors of this program."""
+        return self.folder / "crash.log"
+
     def keep_crash(self, error: BaseException) -> Path | None:
         """Write an error of this program with its traceback to a file; None where that is not possible."""
-        path = self.folder / "crash.log"
+        path = self.crash_log
         text = redact_text("".join(traceback.format_exception(error)))
         try:
             self.folder.mkdir(parents=True, exist_ok=True)

@@ -1,0 +1,93 @@
+"""The page docs/keys.md, made from the tables of commands.
+
+``python scripts/make_docs.py`` writes it anew; ``--check`` only says whether it is what the code says.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from vakra_tui.state.commands import CONTEXTS, Command, commands_of, key_words
+from vakra_tui.state.config import THEMES
+from vakra_tui.state.keys import SIGNS
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "keys.md"
+
+INTRODUCTION = f"""\
+# Keys
+
+Made from the code by `scripts/make_docs.py`. On the screen `?` lists the keys of the pane that has the keyboard first,
+and `:` (or `^p`) finds a command by its name. Every pane, tab, list and footer entry can be clicked; the wheel scrolls.
+
+## Choosing other keys
+
+The file `config.toml` in the user's config folder (`vakra-tui doctor` names its place, on Linux
+`~/.config/vakra-tui/config.toml`) gives commands other keys, by the ids in the tables below:
+
+```toml
+theme = "high-contrast"              # {", ".join(THEMES)}; without this line the one chosen last
+
+[keys]
+"debugger.step" = "s,space"          # several keys, separated by commas
+"debugger.evaluate" = ["v", "f5"]    # or as a list
+"debugger.export" = ""               # no key: the palette still has it
+"debugger.hint" = "question_mark"    # a character, or its name; ctrl+x, f5, comma, full_stop
+```
+
+What cannot be used is told in a dialog when the debugger starts, and by `vakra-tui doctor`; everything else in the file
+holds. Where two commands of one screen have the same key, the dialog names both. The colours also follow `NO_COLOR`.
+
+Remembered between two starts, in `screen.json` of the user's state folder: the theme, the panes' widths and which are
+folded, and for each dataset the search, the row and the instance that stood open. `--instance` and the other selections
+of the command line go before it.
+"""
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+def _keys(command: Command) -> str:
+    return " ".join(f"`{key_words((key,))}`" for key in command.key_list) or "palette"
+
+
+def _table(commands: tuple[Command, ...]) -> Iterator[str]:
+    yield "| key | what it does | id |"
+    yield "|---|---|---|"
+    for command in commands:
+        yield f"| {_cell(_keys(command))} | {_cell(command.title)} | `{command.id}` |"
+
+
+def keys_page() -> str:
+    """The text of ``docs/keys.md``."""
+    lines = [INTRODUCTION]
+    for context, title in CONTEXTS.items():
+        commands = commands_of(context)
+        groups = dict.fromkeys(command.group for command in commands)
+        lines.append(f"## {title}\n")
+        for group in groups:
+            if group:
+                lines.append(f"### {group.capitalize()}\n")
+            lines += _table(tuple(command for command in commands if command.group == group))
+            lines.append("")
+    lines.append("## Signs\n")
+    lines += ["| sign | what it means |", "|---|---|"]
+    lines += [f"| `{_cell(sign)}` | {_cell(words)} |" for sign, words in SIGNS]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> int:
+    page = keys_page()
+    if "--check" in sys.argv[1:]:
+        same = PAGE.is_file() and PAGE.read_text(encoding="utf-8") == page
+        print(f"{PAGE} is {'current' if same else 'not what the code says'}")
+        return 0 if same else 1
+    PAGE.write_text(page, encoding="utf-8")
+    print(PAGE)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
