@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
@@ -37,6 +38,7 @@ class SessionsScreen(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self.listed = SessionList("")
+        self._data_path = Path()
 
     def compose(self) -> ComposeResult:
         yield Banner(id="title", tallest=1, cut=True)
@@ -77,7 +79,7 @@ class SessionsScreen(Screen[None]):
         chosen = self.row
         fresh = SessionList(self.listed.here, self.listed.asked)
         try:
-            fresh.here = await self.app.engine.call(lambda: self.app.world.dataset_fingerprint)
+            fresh.here, self._data_path = await self.app.engine.call(self.app.world.place)
             fresh.add(await self.app.engine.run(read_part(self.app.world.keeping, fresh.asked, None)))
         except VakraError as error:
             fresh.problem, fresh.more = str(error), False
@@ -130,7 +132,7 @@ class SessionsScreen(Screen[None]):
         self.query_one("#counts", Banner).show_lines(told)
 
     def _needed(self, session: SessionSummary) -> str:
-        return needed(session, self.listed.here, self.app.world.wiring.data_path, exists=lambda path: True)
+        return needed(session, self.listed.here, self._data_path, exists=lambda path: True)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.draw)
@@ -167,9 +169,8 @@ class SessionsScreen(Screen[None]):
 
     @work(exclusive=True, group="opening")
     async def _open(self, session: SessionSummary) -> None:
-        lacking = await self.app.engine.call(
-            needed, session, self.listed.here, self.app.world.wiring.data_path
-        ) or self.app.world.lacking(session)
+        lacking = await self.app.engine.call(needed, session, self.listed.here, self._data_path)
+        lacking = lacking or self.app.world.lacking(session)
         if lacking:
             self.app.report(lacking, title="Another start is needed for this session")
         else:

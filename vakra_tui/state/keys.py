@@ -25,6 +25,9 @@ SIGNS: tuple[tuple[str, str], ...] = (
         "in the ground truth: values leave a hop, and arrive in an argument or in the answer",
     ),
     ("\u2691", "the instance carries a policy"),
+    ("! ? \u00b7", "before a policy in the list: it applies to the instance, that is unclear, it does not"),
+    ("*", "you marked the instance"),
+    ("\u25b4 \u25be", "the list is sorted by this column, or the other way round"),
 )
 
 MAIN = ("debugger", "instances")

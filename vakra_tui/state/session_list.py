@@ -180,7 +180,8 @@ def about(session: SessionSummary) -> Line:
 def needed(session: SessionSummary, here: str, data_path: Path, exists: Callable[[Path], bool] = Path.is_dir) -> str:
     """What opening a session needs that is not open now; empty where nothing is missing.
 
-    ``here`` is the fingerprint of the open dataset and ``data_path`` its folder.
+    ``here`` is the fingerprint of the open dataset and ``data_path`` its folder, with links followed. ``exists`` may look
+    at the disk.
     """
     if session.dataset == here:
         return ""
@@ -190,7 +191,7 @@ def needed(session: SessionSummary, here: str, data_path: Path, exists: Callable
             f"vakra-tui export {session.key} writes it in another form."
         )
     made = session.dataset_path
-    if made and Path(made).resolve() == data_path.resolve():
+    if made and Path(made) == data_path:
         return (
             "The files of this dataset have changed since the session was made. "
             f"vakra-tui replay {session.key} runs its calls again and says which answers differ."

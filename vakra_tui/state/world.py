@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eval.model import Verdict
@@ -131,6 +132,10 @@ class World(Gathering):
     @cached_property
     def dataset_fingerprint(self) -> str:
         return self.wiring.dataset.fingerprint()
+
+    def place(self) -> tuple[str, Path]:
+        """Fingerprint and folder of the dataset, links followed."""
+        return self.dataset_fingerprint, self.wiring.data_path.resolve()
 
     def run_fingerprint(self, run: str) -> str:
         """The fingerprint of a run by its name, empty for none."""

@@ -81,7 +81,7 @@ class Opening(Playing, Judging):
             instance=self.instance,
             title=self.instance.query[:200],
             dataset=dataset,
-            dataset_path=str(self.world.wiring.data_path),
+            dataset_path="" if self.world.wiring.sample else str(self.world.wiring.data_path.resolve()),
             run=self.subject.run,
             run_fingerprint=run,
             environment=environment.name,
