@@ -72,14 +72,14 @@ async def test_scores_lead_from_a_bar_to_the_instances_behind_it(store: Store) -
         assert "100.0%" in text and "3/3" in text
         assert "weighted first 2/6, second 6/6: an instance with API and RAG counts twice" in text
         await to_row(pilot, "first, capability 4")
-        assert "enter lists 3 instances, f the 2 of them that are not right" in squeezed(app)
+        await until_shown(pilot, "enter lists 3 instances, f the 2 of them that are not right")
         await pilot.press("f")
         await until(pilot, lambda: isinstance(app.screen, InstancesScreen), "the list")
         assert {entry.uuid for entry in app.instances.listing.shown} == {"u-1", "u-3"}
         assert "first, capability 4, not right" in squeezed(app)
         await pilot.press("S")
         await until_shown(pilot, "enter lists 3 instances, f the 2 of them")
-        await to_row(pilot, "first, 4: right")
+        await to_row(pilot, "first, capability 4, right")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, InstancesScreen), "the list")
         assert [entry.uuid for entry in app.instances.listing.shown] == ["u-2"]
@@ -204,11 +204,11 @@ async def test_a_report_is_opened_beside_the_runs_and_closed_again(store: Store,
         await open_report(pilot, report(tmp_path / "r.json", lines))
         await until_shown(pilot, "report other [/] run 3 counted")
         await to_row(pilot, "other [/] run, capability 4")
-        assert "enter lists 3 instances" in squeezed(app)
+        await until_shown(pilot, "enter lists 3 instances")
         await to_row(pilot, "only first right")
         assert "the reports are about different datasets" in squeezed(app)
         assert "the judges differ: offline and openai m" in squeezed(app)
-        await to_row(pilot, "other [/] run, API [red]x")
+        await to_row(pilot, "other [/] run, hop pattern API [red]x")
         await until_shown(pilot, "the report counts 3 more, whose group is not known here")
         await pilot.press("enter")
         await until_shown(pilot, "No instance is counted here.")
@@ -231,7 +231,7 @@ async def test_instances_that_are_not_here_are_said_to_be_absent(store: Store, t
         await open_report(pilot, report(tmp_path / "r.json", [Scored(verdict=here), Scored(verdict=away)], "theirs"))
         await until_shown(pilot, "report theirs 2 counted")
         await to_row(pilot, "theirs, capability 4")
-        assert "1 of them are not in the dataset that is open" in squeezed(app)
+        await until_shown(pilot, "1 of them are not in the dataset that is open")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, InstancesScreen), "the list")
         assert [entry.uuid for entry in app.instances.listing.shown] == ["u-1"]

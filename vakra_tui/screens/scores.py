@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on, work
@@ -10,16 +11,15 @@ from textual.binding import BindingType
 from textual.screen import Screen
 
 from toolenv.errors import VakraError
-from vakra_tui.state.lines import Line, line
+from vakra_tui.state.lines import line
 from vakra_tui.state.plots import BLOCKS, PLAIN, signs_for
+from vakra_tui.state.score_behind import behind_line, keys_of
 from vakra_tui.state.score_rows import Row, ScoreRows
 from vakra_tui.state.scores import (
     READ_AT_ONCE,
     Meeting,
     Source,
-    counted_by,
     groups_of,
-    keys_behind,
     meetings,
     read_groups,
     report_source,
@@ -138,33 +138,12 @@ class ScoresScreen(Screen[None]):
         cursor, rows = self.query_one("#scores", PickList).cursor, self.rows.rows
         return rows[cursor] if cursor < len(rows) else None
 
-    def _keys(self, *, failed: bool = False) -> frozenset[EntryKey] | None:
-        """The instances behind the row under the cursor; None where it counts none."""
-        row = self.row
-        if row is None or row.source >= len(self.sources):
-            return None
-        if row.figure is not None:
-            return keys_behind(self.sources[row.source], row.figure, failed=failed)
-        return row.keys
-
-    def _draw_behind(self) -> None:
-        self.query_one("#scores-behind", Banner).show_lines([self._behind_words()])
-
-    def _behind_words(self) -> Line:
-        keys, row = self._keys(), self.row
-        if keys is None or row is None:
-            return line((" . and , lead from group to group; enter on a bar lists the instances behind it", "dim"))
-        failed = self._keys(failed=True) or frozenset()
-        words = f"  enter lists {count_words(len(keys), 'instance')}"
-        if row.figure is not None and 0 < len(failed) < len(keys):
-            words += f", f the {len(failed):,} of them that are not right"
+    @work(exclusive=True, group="behind")
+    async def _draw_behind(self) -> None:
+        """Say what stands behind the row under the cursor; beside the event loop, since it goes through all lines."""
         known = {entry.key for entry in self.app.world.listing.entries}
-        absent = len(keys - known)
-        missing = f"  {absent:,} of them are not in the dataset that is open" if absent else ""
-        unknown = counted_by(self.sources[row.source], row.figure) - len(keys) if row.figure is not None else 0
-        if unknown > 0:
-            missing += f"  the report counts {unknown:,} more, whose group is not known here"
-        return line((f" {row.words}", "strong"), (words, ""), (missing, "warn"))
+        words = await asyncio.to_thread(behind_line, self.row, self.sources, known)
+        self.query_one("#scores-behind", Banner).show_lines([words])
 
     @on(PickList.Moved, "#scores")
     def _moved(self) -> None:
@@ -186,7 +165,7 @@ class ScoresScreen(Screen[None]):
         self._list(failed=True)
 
     def _list(self, *, failed: bool) -> None:
-        keys, row = self._keys(failed=failed), self.row
+        keys, row = keys_of(self.row, self.sources, failed=failed), self.row
         if keys is None or row is None:
             self.app.toast("There are no instances behind this row.")
             return

@@ -196,7 +196,9 @@ class ScoreRows:
                     label = f"{name}: {words}"
                     role: Role = "ok" if kind == "none" else "warn" if kind == "undecided" else "fail"
                     figure = Behind(kind="sieve", name=name, group=kind)
-                    yield self._bar(width, label, index, counts[index] / n, None, f"{counts[index]}/{n}", figure, role)
+                    told = f"capability {name}, {words if kind in ('none', 'undecided') else f'broke at {words}'}"
+                    counted = f"{counts[index]}/{n}"
+                    yield self._bar(width, label, index, counts[index] / n, None, counted, figure, role, told)
 
     def _still(self, width: int) -> Iterator[Row]:
         yield from self._heading("Cumulative sieve", "the share still right after each stage")
@@ -210,7 +212,8 @@ class ScoreRows:
                     figure = Behind(kind="still", name=name, group=level)
                     label = f"{name}: after {LEVEL_WORDS.get(level, level)}"
                     counted = f"{round(shares[level] * n)}/{n}"
-                    yield self._bar(width, label, index, shares[level], None, counted, figure, "ok")
+                    told = f"capability {name}, still right after {level.replace('_', ' ')}"
+                    yield self._bar(width, label, index, shares[level], None, counted, figure, "ok", told)
 
     def _slice(self, width: int, name: str) -> Iterator[Row]:
         groups = {group for source in self._sources for group in source.figures.slices.get(name, {})}
@@ -225,7 +228,8 @@ class ScoreRows:
                     yield self._empty(width, label, index, "none counted")
                     continue
                 figure = Behind(kind="slice", name=name, group=group)
-                yield self._bar(width, label, index, _share(found), found.ci95, f"{found.correct}/{found.n}", figure)
+                counted, told = f"{found.correct}/{found.n}", f"{SLICE_WORDS[name].lower()} {label}"
+                yield self._bar(width, label, index, _share(found), found.ci95, counted, figure, "accent", told)
 
     def _met_rows(self, width: int) -> Iterator[Row]:
         for met in self._met:
@@ -313,14 +317,17 @@ class ScoreRows:
         counts: str,
         figure: Behind,
         role: Role = "accent",
+        told: str = "",
     ) -> Row:
+        """A bar with its numbers; ``told`` names it where its label is not enough."""
         cells = columns(width, len(self._sources))
         source = self._sources[index]
         percent = "" if share is None else f"{100 * share:.1f}%"
         interval = _ends(ends) if ends is not None else ""
         parts = [*self._labels(cells, label, index), *bar(share, ends, cells.plot, self._signs, role)]
         parts += [Span(f" {percent:>6}", "strong"), Span(f" {interval:<8}", "dim"), Span(f" {counts}", "")]
-        named = f"{one_line(source.name, 30)}, {label.strip()}" if len(self._sources) > 1 else label.strip()
+        told = told or label
+        named = f"{one_line(source.name, 30)}, {told}" if len(self._sources) > 1 else told
         return Row(tuple(parts), figure, index, named)
 
     def _empty(self, width: int, label: str, index: int, words: str) -> Row:
