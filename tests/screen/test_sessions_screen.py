@@ -173,7 +173,8 @@ def test_what_is_needed_in_words() -> None:
     assert "not there now" in said(there=False)
     assert "have changed" in said(dataset_path="/open")
     assert "vakra-tui export k1" in said(dataset="")
-    assert "built-in sample" in said(dataset_path="")
+    assert "Leave and start: vakra-tui --instance u --run r" in said(dataset_path="")
+    assert "of another version" in needed(summary(dataset_path=""), here, None)
     assert "vakra-tui --instance u" in said(dataset_path="/home/a/.cache/vakra-tui/sample-01/dataset")
 
 

@@ -38,7 +38,7 @@ class SessionsScreen(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self.listed = SessionList("")
-        self._data_path = Path()
+        self._data_path: Path | None = None
 
     def compose(self) -> ComposeResult:
         yield Banner(id="title", tallest=1, cut=True)

@@ -177,28 +177,33 @@ def about(session: SessionSummary) -> Line:
     return line((f" {session.key} ", "accent"), (one_line(" \u00b7 ".join([*parts, session.uuid]), 200), "dim"))
 
 
-def needed(session: SessionSummary, here: str, data_path: Path, exists: Callable[[Path], bool] = Path.is_dir) -> str:
+def needed(
+    session: SessionSummary, here: str, data_path: Path | None, exists: Callable[[Path], bool] = Path.is_dir
+) -> str:
     """What opening a session needs that is not open now; empty where nothing is missing.
 
-    ``here`` is the fingerprint of the open dataset and ``data_path`` its folder, with links followed. ``exists`` may look
-    at the disk.
+    ``here`` is the fingerprint of the open dataset and ``data_path`` its folder with links followed, None for the
+    built-in sample. ``exists`` may look at the disk.
     """
     if session.dataset == here:
         return ""
+    written = f"vakra-tui export {session.key} --to markdown writes it in a form that can be read."
     if not session.dataset:
         return (
-            "This session was made without a dataset, so there is nothing that its calls could run against. "
-            f"vakra-tui export {session.key} writes it in another form."
+            f"This session was made without a dataset, so there is nothing that its calls could run against. {written}"
         )
     made = session.dataset_path
+    of_sample = not made or "sample-" in Path(made).parent.name
+    if of_sample and data_path is None:
+        return f"It was made on the built-in sample of another version. {written}"
     if made and Path(made) == data_path:
         return (
             "The files of this dataset have changed since the session was made. "
             f"vakra-tui replay {session.key} runs its calls again and says which answers differ."
         )
     again = f"--instance {session.uuid}" + (f" --run {session.run}" if session.run else "")
-    if not made or "sample-" in Path(made).parent.name:
-        return f"It was made on the built-in sample (of this or an earlier version): vakra-tui {again}"
+    if of_sample:
+        return f"It was made on the built-in sample. Leave and start: vakra-tui {again}"
     if not exists(Path(made)):
         return f"It was made on the dataset {made}, which is not there now. Where it is: vakra-tui DATA {again}"
     return f"It was made on another dataset. Leave and start: vakra-tui {made} {again}"

@@ -133,9 +133,9 @@ class World(Gathering):
     def dataset_fingerprint(self) -> str:
         return self.wiring.dataset.fingerprint()
 
-    def place(self) -> tuple[str, Path]:
-        """Fingerprint and folder of the dataset, links followed."""
-        return self.dataset_fingerprint, self.wiring.data_path.resolve()
+    def place(self) -> tuple[str, Path | None]:
+        """Fingerprint and folder of the dataset, links followed; no folder for the built-in sample."""
+        return self.dataset_fingerprint, None if self.wiring.sample else self.wiring.data_path.resolve()
 
     def run_fingerprint(self, run: str) -> str:
         """The fingerprint of a run by its name, empty for none."""
