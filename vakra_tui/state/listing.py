@@ -232,7 +232,7 @@ class Listing:
         if entry.extra:
             return (Span("extra" if run in entry.predictions else "", "dim"),)
         if run not in entry.predictions:
-            return (Span("no prediction", "dim"),)
+            return (Span("no prediction" if cells >= len("no prediction") else "none", "dim"),)
         return (Span("\u00b7", "dim"),)
 
     # --- words about it ----------------------------------------------------------------------------------------------
