@@ -15,7 +15,8 @@ from screen_reading import debugger, pane, rows, shown, squeezed, until, until_s
 from textual.pilot import Pilot
 
 from sessions.store import Store
-from toolenv.model import Instance, Json, ToolCall, ToolResult
+from toolenv.errors import DataError, EnvironmentFailure
+from toolenv.model import Instance, Json, Prediction, ToolCall, ToolResult
 from vakra_tui.app import VakraApp
 from vakra_tui.screens.compare import CompareScreen
 from vakra_tui.screens.instances import InstancesScreen
@@ -262,3 +263,37 @@ async def test_handles_of_one_name_are_told_apart_by_the_steps_behind_them(store
         assert "≠ other arguments count" in detail(app)
         assert '< "sorted_1" the table of step 1 sort' in detail(app)
         assert '> "sorted_1" no step of this side made it' in detail(app)
+
+
+class DamagedRun(toy.ToyRun):
+    """Its records cannot be read."""
+
+    def load(self, ref: toy.Ref) -> Prediction:
+        raise DataError("right/beer_factory.json record 3: 'output' is missing")
+
+
+async def test_a_record_that_cannot_be_read_is_one_sentence(store: Store) -> None:
+    made = wiring(store)
+    damaged = DamagedRun("damaged", [toy.prediction("u-1")])
+    made.runs = (made.runs[0], damaged)
+    made.run_names = ("left-run", "damaged")
+    async with opened(made, WIDE) as (app, pilot):
+        await pilot.press("C")
+        await until_shown(pilot, "Cannot compare")
+        assert "record 3: 'output' is missing" in squeezed(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, InstancesScreen), "the list")
+
+
+class ClosedEnvironment(toy.ToyEnvironment):
+    """Cannot be reached."""
+
+    async def open(self, instance: Instance) -> toy.ToySession:
+        raise EnvironmentFailure("the container vakra-1 is not running")
+
+
+async def test_an_environment_that_cannot_be_reached_is_said(store: Store) -> None:
+    async with opened(wiring(store, environment=ClosedEnvironment(toy.ANSWERS)), WIDE) as (app, pilot):
+        await pilot.press("C")
+        await compared(pilot)
+        assert "! left-run cannot be executed: the container vakra-1 is not running" in squeezed(app)

@@ -9,9 +9,12 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from eval.figures import Behind, read_report
@@ -19,6 +22,7 @@ from toolenv.errors import DataError
 from vakra_tui.options import Options
 from vakra_tui.state.lines import plain
 from vakra_tui.state.plots import BLOCKS, PLAIN, bar, signs_for
+from vakra_tui.state.score_behind import behind_line
 from vakra_tui.state.score_rows import Row, ScoreRows
 from vakra_tui.state.scores import (
     Source,
@@ -118,6 +122,38 @@ def test_an_opened_report_has_the_figures_and_the_instances_of_the_run(sample: S
         assert keys_behind(opened, figure) == keys_behind(sample.flawed, figure) != frozenset()
     foreign = report_source(str(sample.reports["flawed"]), {})
     assert foreign.elsewhere == foreign.counted == 91
+
+
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_a_report_with_holes_is_refused_or_shown(sample: Sample, tmp_path_factory: Any, data: st.DataObject) -> None:
+    """Keys taken away and counts set to nothing: never an error of this program."""
+    form = msgspec.json.decode(sample.reports["flawed"].read_bytes())
+    for _ in range(data.draw(st.integers(1, 4))):
+        inner: Any = form
+        for _ in range(data.draw(st.integers(0, 3))):
+            below = [key for key, value in inner.items() if isinstance(value, dict) and value]
+            if below:
+                inner = inner[data.draw(st.sampled_from(sorted(below)))]
+        key = data.draw(st.sampled_from(sorted(inner)))
+        change = data.draw(st.sampled_from(["drop", 0, None, {}]))
+        if change == "drop":
+            del inner[key]
+        else:
+            inner[key] = change
+        if not inner:
+            break
+    path = tmp_path_factory.mktemp("holes") / "r.json"
+    path.write_bytes(msgspec.json.encode(form))
+    try:
+        source = report_source(str(path), groups_of(sample.world))
+    except DataError as error:
+        assert "\n" not in str(error)
+        return
+    rows = ScoreRows([source, sample.oracle], meetings([source, sample.oracle]))
+    rows.layout(100)
+    for row in rows.rows:
+        behind_line(row, [source, sample.oracle], set(groups_of(sample.world)))
 
 
 def test_a_lone_hyphen_is_a_file_name_and_never_the_terminal(sample: Sample) -> None:

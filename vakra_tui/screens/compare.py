@@ -16,7 +16,7 @@ from vakra_tui.render import content
 from vakra_tui.state.comparison import Compared, ComparedRows, Item, Side, Where, compared, head_lines
 from vakra_tui.state.lines import Line, Lines, Span, line
 from vakra_tui.state.panes import waterfall
-from vakra_tui.state.panes.compared import detail_lines
+from vakra_tui.state.panes.compared import detail_lines, problem_lines
 from vakra_tui.state.panes.head import short
 from vakra_tui.text import one_line
 from vakra_tui.widgets.banner import Banner
@@ -150,6 +150,8 @@ class CompareScreen(Screen[tuple[Where, int] | None]):
         lines = detail_lines(item, self.found) if item is not None and self.found is not None else []
         if not lines:
             lines = [line(("Nothing differs." if self._only else "Neither side has a step.", "dim"))]
+        if self.found is not None:
+            lines += problem_lines(self.found)
         self.query_one("#compare-detail", LineView).show(Lines(lines))
 
     def on_resize(self) -> None:

@@ -111,10 +111,13 @@ class ComparingVerbs(DebugBase):
         if picked is None:
             return
         name = {number: name for number, name, _ in branches}
-        left = self._branch_making(here, scene.run if not here and scene.run else name[here])
+        if scene.prediction is not None:
+            # The first branch of a session on a run is its recording.
+            name[0] = scene.run
+        left = self._branch_making(here, name[here])
         if picked.startswith(BRANCH):
             other = int(picked.removeprefix(BRANCH))
-            right = self._branch_making(other, scene.run if not other and scene.run else name[other])
+            right = self._branch_making(other, name[other])
         else:
             assert entry is not None, "runs are offered for a row of the list"
             right = run_making(self.app, entry, picked.removeprefix(RUN))

@@ -189,9 +189,9 @@ class ScoreRows:
                     continue
                 for index, source in enumerate(self._sources):
                     classes = source.figures.sieve.get(name)
-                    if not classes:
+                    n = sum(classes.values()) if classes else 0
+                    if not n:
                         continue
-                    n = sum(classes.values())
                     words = "right" if kind == "none" else SIEVE_WORDS[kind]
                     label = f"{name}: {words}"
                     role: Role = "ok" if kind == "none" else "warn" if kind == "undecided" else "fail"
@@ -206,9 +206,9 @@ class ScoreRows:
             for level in (*SIEVE_LEVELS, "answer"):
                 for index, source in enumerate(self._sources):
                     shares, classes = source.figures.sieve_cumulative.get(name), source.figures.sieve.get(name)
-                    if not shares or not classes or level not in shares:
+                    n = sum(classes.values()) if classes else 0
+                    if not shares or not n or level not in shares:
                         continue
-                    n = sum(classes.values())
                     figure = Behind(kind="still", name=name, group=level)
                     label = f"{name}: after {LEVEL_WORDS.get(level, level)}"
                     counted = f"{round(shares[level] * n)}/{n}"

@@ -138,7 +138,7 @@ def counted_by(source: Source, figure: Behind) -> int:
     if figure.kind == "slice":
         return found.slices[figure.name][figure.group].n
     if figure.kind == "sieve":
-        return found.sieve[figure.name][figure.group]
+        return found.sieve[figure.name].get(figure.group, 0)
     if figure.kind == "still":
         return round(found.sieve_cumulative[figure.name][figure.group] * sum(found.sieve[figure.name].values()))
     return source.counted

@@ -40,6 +40,15 @@ def detail_lines(item: Item, found: Compared) -> list[Line]:
     return [line((item.name, "label"))]
 
 
+def problem_lines(found: Compared) -> list[Line]:
+    """Why a side could not be executed, where one could not."""
+    return [
+        line((f"! {one_line(side.name, 40)} cannot be executed: ", "warn"), HANG, (side.scene.problem, ""))
+        for side in (found.left, found.right)
+        if side.scene.problem
+    ]
+
+
 def _names(found: Compared) -> tuple[str, str]:
     return one_line(found.left.name, 40), one_line(found.right.name, 40)
 
