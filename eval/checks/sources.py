@@ -26,9 +26,10 @@ class Collections:
     def overlaps(self, instance: Instance, calls: MadeCalls) -> Iterator[str]:
         """A sentence for every passage that names an entity of an API hop together with what the hop gives.
 
-        Where a policy forbids the documents, no passage offers another way.
+        Where a policy forbids the documents or sends to the dashboards first, no passage offers another way.
         """
-        if policy_of(instance).forbidden == "RAG" and applicability_of(instance) == "applies":
+        policy = policy_of(instance)
+        if (policy.forbidden == "RAG" or policy.preferred == "API") and applicability_of(instance) == "applies":
             return
         facts: list[AskedFact] = []
         for call in calls.calls:

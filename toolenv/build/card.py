@@ -57,7 +57,7 @@ def _domain_card(root: Path, plan: DomainPlan, built: Built) -> dict[str, Any]:
         "endpoints": built.report.endpoints[name],
         "graph": {"hop templates": generated.hop_templates, "edges": generated.edges},
         "instances": {split: counts(root, name, split) for split in layout.SPLITS},
-        "collections": _collections(generated),
+        "collections": _collections(generated, built),
         "removed_passages": [msgspec.to_builtins(leak) for leak in built.report.removed.get(name, ())],
         "rejections": [
             {"stage": r.stage, "subject": r.subject, "reason": r.reason} for r in built.rejections if r.domain == name
@@ -68,10 +68,17 @@ def _domain_card(root: Path, plan: DomainPlan, built: Built) -> dict[str, Any]:
     return card
 
 
-def _collections(generated: Generated) -> dict[str, Json]:
-    """How many passages were given for the domain, and which collections are offered beside its own."""
+def _collections(generated: Generated, built: Built) -> dict[str, Json]:
+    """Passages of the domain and of the collections offered beside its own, and how many of each were left out."""
     source = generated.source
-    return {"passages": len(source.passages), "offered beside": list(source.offered)} if source.passages else {}
+    if not source.passages:
+        return {}
+    given = {source.name: source.passages, **source.distractors}
+    counts = {name: [len(found), built.report.passages_removed(source.name, name)] for name, found in given.items()}
+    return {
+        "offered": [source.name, *source.offered],
+        "passages": {name: {"given": number, "left out": gone} for name, (number, gone) in counts.items()},
+    }
 
 
 def counts(root: Path, domain: str, split: Any) -> dict[str, Json]:
@@ -142,12 +149,10 @@ def _domain_lines(card: Mapping[str, Any], rejections: Sequence[Rejection]) -> I
         f"Seed {card['settings']['seed']}."
     )
     if card["collections"]:
-        beside = card["collections"]["offered beside"]
         yield ""
-        yield (
-            f"{card['collections']['passages']} passages, {len(card['removed_passages'])} of them left out; "
-            f"offered beside them: {', '.join(beside) if beside else 'no other collection'}."
-        )
+        yield f"Collections offered: {', '.join(card['collections']['offered'])}."
+        for collection, count in card["collections"]["passages"].items():
+            yield f"{collection}: {count['given']} passages, {count['left out']} of them left out."
     wording = card.get("wording", {})
     for what in ("questions", "summaries") if wording else ():
         count = wording[what]

@@ -136,7 +136,7 @@ class DomainWriter:
         source = self.source
         if not source.passages:
             return
-        asked = [fact for found in facts.values() for fact in found]
+        asked = list(dict.fromkeys(fact for found in facts.values() for fact in found))
         self.removed = leaks((p for p in source.passages if not p.shared), asked, source.name)
         gone = {leak.doc_id: leak for leak in self.removed}
         cells = text_cells(self._gold.connection)

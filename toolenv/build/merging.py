@@ -9,8 +9,8 @@ from toolenv.build.words import AUXILIARY, OWNED, singular
 _MEDIUM_PHRASE, _SHORT_PHRASE = 10, 7
 _OPEN_ENDED = re.compile(r"\b(?:most|least|highest|lowest|among|whose|that|which|who|with|in)\b", re.IGNORECASE)
 _ONCE = re.compile(
-    r"(?P<counted> are there)? whose (?P<thing>[a-z]+(?: [a-z]+)?) is the (?P=thing) with the "
-    r"(?=(?:most|fewest|highest|lowest)\b)"
+    r"(?P<counted> are there)? whose (?P<thing>[a-z]+(?: [a-z]+)?) is (?:the (?P=thing) "
+    r"(?P<link>with the (?=(?:most|fewest|highest|lowest)\b)|that )|(?P<known>that) (?P=thing)\b)"
 )
 _MOST_COMMON = re.compile(r" whose (?P<what>[a-z]+(?: [a-z]+){0,3}) is the most common (?P=what) among\b")
 _SAME = re.compile(
@@ -39,7 +39,8 @@ def filled(text: str, phrase: str) -> str:
 
 
 def _said_once(match: re.Match[str]) -> str:
-    return f"{' belong to' if match['counted'] else ' of'} the {match['thing']} with the "
+    rest = f"that {match['thing']}" if match["known"] else f"the {match['thing']} {match['link']}"
+    return f"{' belong to' if match['counted'] else ' of'} {rest}"
 
 
 def _said_alike(match: re.Match[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -13,7 +14,7 @@ from toolenv.build.decontamination import AskedFact, asked_fact, leaks
 from toolenv.build.entities import Entities, Entity
 from toolenv.build.merging import filled, reads_well
 from toolenv.build.passage_hops import PassageHop, split_sentences
-from toolenv.build.policies import REFUSAL, PolicyText, policies
+from toolenv.build.policies import REFUSAL, PolicyDeck, PolicyName, PolicyText
 from toolenv.build.source import DocumentHop, Hop, Passage, SqlHop, Task, TaskTurn
 from toolenv.build.words import sentence
 from toolenv.model import Json, Value
@@ -77,7 +78,8 @@ class MultiSourceMaker:
         self._passages = passages
         self._rng = rng
         self._values: dict[Entity, list[tuple[Json, ...]]] = {}
-        self._policies = policies(domain, topic)
+        self._policies = PolicyDeck(domain, topic)
+        self._given: Counter[tuple[object, str]] = Counter()
 
     def make(self, count: int) -> MultiSource:
         """About ``count`` tasks: paths of every pattern in turn, every second one under a policy."""
@@ -121,19 +123,37 @@ class MultiSourceMaker:
         )
 
     def _policy_for(self, path: _Path, *, allow_refusal: bool) -> PolicyText | None:
-        """The next policy that the path keeps to, or that bars it where a refusal may be due; none every other time."""
+        """A policy that the path keeps to, or that bars it where a refusal may be due; none every other time.
+
+        Of those that can be it is of the sort that was given least, so that every sort occurs.
+        """
         if self._rng.random() < 0.5:
             return None
-        for _ in range(12):
-            policy = next(self._policies)
-            if policy.fits(path.sources) or (allow_refusal and policy.blocked in path.sources):
-                return policy
-        return None
+        possible = []
+        for policy in self._policies.each():
+            if policy.fits(path.sources):
+                possible.append((policy, "none"))
+            elif allow_refusal and policy.blocked in path.sources:
+                possible.append((policy, "unanswerable"))
+        if not possible:
+            return None
+        policy, effect = min(possible, key=lambda one: self._given[one[0].sort, one[1]])
+        self._given[policy.sort, effect] += 1
+        return self._policies.take(policy)
 
     def _source_changed(self, fact: _SharedFact) -> Iterator[Task]:
-        """The same fact by the one source, under a policy that bars the other."""
-        for kind, hop in (("only_rag", fact.document), ("only_api", fact.sql)):
-            policy = next(p for p in self._policies if p.kind == kind and p.applies)
+        """The same fact by the one source, under a policy that bars the other or sends to the one first."""
+        hops: dict[PolicyName, Hop] = {
+            "only_rag": fact.document,
+            "only_api": fact.sql,
+            "first_rag": fact.document,
+            "first_api": fact.sql,
+        }
+        for kind, hop in hops.items():
+            possible = [p for p in self._policies.each() if p.kind == kind and p.applies]
+            policy = min(possible, key=lambda p: self._given[p.sort, "source_changed"])
+            self._given[policy.sort, "source_changed"] += 1
+            policy = self._policies.take(policy)
             yield Task(
                 key=f"sources/{kind}/{fact.document.doc_id}",
                 capability=4,

@@ -26,6 +26,8 @@ _FINITE = re.compile(
 _YEAR = re.compile(r"\bin (?:[A-Z][a-z]+ )?(?P<year>1[5-9]\d\d|20\d\d)\b")
 _BY = re.compile(r"\bby (?P<who>(?:[A-Z][\w.'’-]*)(?: (?:[A-Z][\w.'’-]*|de|van|von|der))*)")
 _PLACE = re.compile(r"\bin (?P<where>[A-Z][\w.'’-]*(?: [A-Z][\w.'’-]*)*(?:, [A-Z][\w.'’-]*)?)(?=[,.;]|$| [a-z])")
+_MORE = re.compile(r",? (?:and|&|or) [A-Z]|, [A-Z]")
+_PERSONAL = re.compile(r"^(?:was born|died|married|studied|taught|grew up|was educated)\b")
 _PRONOUN = re.compile(r"\b(?:it|he|she|they|its|his|her|their|this|that one)\b", re.IGNORECASE)
 _MONTHS = frozenset(
     [
@@ -153,7 +155,7 @@ class PassageHops:
             return
         named = self._names[subject]
         yield from self._about_subject(passage, subject, named, rest)
-        if _SHORTEST_REST <= len(rest.split()) <= _LONGEST_REST and not _PRONOUN.search(rest):
+        if _SHORTEST_REST <= len(rest.split()) <= _LONGEST_REST and not _PRONOUN.search(rest) and ", " not in rest:
             yield self._gives_subject(passage, subject, named, rest)
 
     def _about_subject(self, passage: Passage, subject: str, named: _Named, rest: str) -> Iterator[PassageHop]:
@@ -170,6 +172,9 @@ class PassageHops:
         ):
             found = pattern.search(tail)
             if found is None or found[group].lower() in _MONTHS or found[group].split(" ")[0].lower() in _MONTHS:
+                continue
+            if _MORE.match(tail[found.end() :]):
+                # Of several names one is not the answer.
                 continue
             kept = tail[: found.start()].rstrip(" ,")
             if asking == "Where" and did not in _SETTLED:
@@ -191,7 +196,11 @@ class PassageHops:
             )
 
     def _gives_subject(self, passage: Passage, subject: str, named: _Named, rest: str) -> PassageHop:
-        asked = f"Which {named.noun} {rest}?"
+        # What only people do makes a person of whatever the table is for.
+        noun = "person" if _PERSONAL.match(rest) else named.noun
+        opening = "Who" if noun == "person" else f"Which {noun}"
+        binding = "who" if noun == "person" else "that"
+        asked = f"{opening} {rest}?"
         about, merged = None, asked
         for name in self._inside(rest):
             slot = find_slot(asked, name, [self._names[name].noun])
@@ -205,9 +214,9 @@ class PassageHops:
             about=about,
             merged=merged,
             gives=(named.entity, named.values),
-            phrase=f"the {named.noun} that {rest}",
-            phrase_merged=f"the {named.noun} that {merged.removeprefix(f'Which {named.noun} ').rstrip('?')}",
-            noun=named.noun,
+            phrase=f"the {noun} {binding} {rest}",
+            phrase_merged=f"the {noun} {binding} {merged.removeprefix(f'{opening} ').rstrip('?')}",
+            noun=noun,
         )
 
     def _inside(self, text: str) -> Iterator[str]:

@@ -51,6 +51,9 @@ _GLOBAL: dict[PolicyName, str] = {
     "first_rag": "First try to answer questions using document retrievers.",
     "first_api": "First try to answer questions without invoking document retrievers.",
 }
+_SORTS = 12
+"""Kinds, each scoped to what applies, scoped to what does not, and global."""
+
 _IF_UNABLE = f" If you don't have enough information to complete the task, respond with '{REFUSAL}'"
 _BLOCKED: dict[PolicyName, Source | None] = {"only_rag": "API", "only_api": "RAG", "first_rag": None, "first_api": None}
 _FIRST: dict[PolicyName, Source] = {"first_rag": "RAG", "first_api": "API"}
@@ -64,6 +67,11 @@ class PolicyText(Value, frozen=True):
     scoped: bool
     applies: bool
     topic: str | None
+
+    @property
+    def sort(self) -> tuple[PolicyName, bool, bool]:
+        """Its kind, whether it is scoped, and whether it applies."""
+        return self.kind, self.scoped, self.applies
 
     @property
     def blocked(self) -> Source | None:
@@ -98,6 +106,31 @@ def policies(domain: str, own_topic: str) -> Iterator[PolicyText]:
                 )
                 turn += 1
             yield PolicyText(text=_GLOBAL[kind], kind=kind, scoped=False, applies=True, topic=None)
+
+
+class PolicyDeck:
+    """The next policy of every sort, in ever new words."""
+
+    def __init__(self, domain: str, own_topic: str) -> None:
+        self._coming = policies(domain, own_topic)
+        self._next: dict[tuple[PolicyName, bool, bool], list[PolicyText]] = {}
+        while len(self._next) < _SORTS:
+            self._draw()
+
+    def each(self) -> list[PolicyText]:
+        """One policy of every sort."""
+        return [waiting[0] for waiting in self._next.values()]
+
+    def take(self, policy: PolicyText) -> PolicyText:
+        """Use a policy up, so that the next of its sort comes."""
+        self._next[policy.sort].remove(policy)
+        while not self._next[policy.sort]:
+            self._draw()
+        return policy
+
+    def _draw(self) -> None:
+        policy = next(self._coming)
+        self._next.setdefault(policy.sort, []).append(policy)
 
 
 def topic_for(domain: str, given: str | None) -> str:

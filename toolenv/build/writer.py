@@ -24,6 +24,10 @@ class BuildReport(Value, frozen=True):
     rejections: tuple[Rejection, ...] = ()
     written: Mapping[str, frozenset[str]] = {}
 
+    def passages_removed(self, domain: str, collection: str | None = None) -> int:
+        """How many passages were left out for a domain: of all collections offered there, or of one."""
+        return len({(r.collection, r.doc_id) for r in self.removed[domain] if collection in (None, r.collection)})
+
 
 async def build_dataset(
     sources: Sequence[DomainSource], out: Path, *, strict: bool = True, progress: Progress = lambda _: None

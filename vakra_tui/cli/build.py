@@ -139,13 +139,17 @@ def _told(name: str, built: Built, out: Path, *, alone: bool) -> Iterator[str]:
         yield f"{name}:"
     yield f"{made.accepted} of {made.asked} questions became endpoints"
     yield f"{built.report.instances[name]} instances and {built.report.endpoints[name]} endpoints in {out}"
-    yield (f"{len(rejections)} rejections, {len(built.report.removed[name])} passages removed; see {out / 'CARD.md'}")
+    yield (
+        f"{len(rejections)} rejections, {built.report.passages_removed(name)} passages removed; see {out / 'CARD.md'}"
+    )
     if name in built.wording:
         worded = built.wording[name]
         yield (
             f"{worded.model} worded {worded.questions.taken} of {worded.questions.asked} merged questions and "
             f"{worded.summaries.taken} of {worded.summaries.asked} summaries"
         )
+    for leak in built.report.removed[name][:_MOST_SHOWN]:
+        yield f"  passage {leak.doc_id} of {leak.collection}: it answers {leak.hop!r}"
     for (stage, kind), found in by_kind(rejections).items():
         yield f"  {stage}: {len(found)} × {kind}"
 
