@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from screen_tables import View
 
-from toolenv.environment import ColumnInfo
 from toolenv.errors import DataError
 from toolenv.exchange import KEPT_TEXT, RawMessage, WireExchange
 from toolenv.model import Json, ToolCall, ToolResult, ToolSpec
@@ -177,33 +177,6 @@ def test_a_search_goes_round_and_begins_at_what_is_in_view() -> None:
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------
-
-
-class View:
-    """A table in memory that counts the cells which are read."""
-
-    fingerprint = "toy"
-
-    def __init__(self, names: Sequence[str], rows: Sequence[tuple[Json, ...]]) -> None:
-        self._names = names
-        self._rows = list(rows)
-        self.read = 0
-
-    @property
-    def num_records(self) -> int:
-        return len(self._rows)
-
-    @property
-    def columns(self) -> Sequence[ColumnInfo]:
-        return [ColumnInfo(name=name, dtype="str") for name in self._names]
-
-    def rows(self, start: int, stop: int) -> Sequence[tuple[Json, ...]]:
-        found = self._rows[start:stop]
-        self.read += len(found)
-        return found
-
-    def column(self, index: int) -> Iterator[Json]:
-        return (row[index] for row in self._rows)
 
 
 def cities(count: int) -> View:

@@ -19,6 +19,16 @@ from vakra_tui.widgets.line_view import LineView
 PANE_OF = {"steps": "#steps-pane", "step": "#step-pane", "truth": "#truth-pane"}
 """The id of a view -> the pane in whose lower border its search is told."""
 
+BESIDE = "  \u2502 "
+"""Between a pane's title and what is told beside it."""
+
+
+def plain_title(title: object) -> str:
+    """The text of a border's title, which the screen library keeps as markup."""
+    from textual.content import Content
+
+    return Content.from_markup(title).plain if isinstance(title, str) else str(title or "")
+
 
 class FindingVerbs(DebugBase):
     """``search``, and on to the next match; a search goes on in what the pane shows next."""
@@ -109,6 +119,9 @@ class FindingVerbs(DebugBase):
             self._move(search.row())
 
     def _tell_search(self, view: LineView, words: str = "") -> None:
-        """In the lower border of the pane."""
+        """In the lower border of the pane; beside its title where panes are folded and have no lower border."""
         pane = self.query_one(PANE_OF[view.id or "step"])
-        pane.border_subtitle = content(words) if words else ""
+        title = plain_title(pane.border_title).partition(BESIDE)[0]
+        narrow = self.has_class("-narrow")
+        pane.border_subtitle = content(words if not narrow else "")
+        pane.border_title = content(f"{title}{BESIDE}{words}" if narrow and words else title)

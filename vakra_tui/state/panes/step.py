@@ -32,6 +32,8 @@ def title(row: StepRow | None) -> str:
     """``step 2: query_beer_factory`` for the border of the pane."""
     if row is None:
         return "step"
+    if row.outcome == "message":
+        return f"message of the {one_line(row.tool, 80)}"
     if row.number == 0:
         return f"opening: {one_line(row.tool, 80)}"
     if row.outcome in ("answer", "gave up"):
@@ -129,8 +131,8 @@ def call_source(row: StepRow, scene: Scene) -> CallLines:
     stops: list[tuple[int, ArgumentRow]] = []
     if row.policy:
         lines += [line(("! POLICY  ", "fail"), (row.policy, "")), BLANK]
-    what = one_line(row.spec.description, 400) if row.spec is not None else ""
-    lines.append(line(("arguments", "label"), (f"   of a tool that says: {what}" if what else "", "dim")))
+    what = one_line(row.spec.description, 200) if row.spec is not None else ""
+    lines.append(line(("arguments", "label"), ("   of a tool that says: " if what else "", "dim"), HANG, (what, "dim")))
     for argument, block in argument_blocks(row):
         if argument is not None:
             stops.append((len(lines), argument))
@@ -232,7 +234,7 @@ def _response(row: StepRow) -> LineSource:
     shape = responses.read(text)
     words = [Span(shape.words, "label")]
     if shape.kind == "json":
-        words.append(Span("   enter folds and unfolds, left and right too", "dim"))
+        words.append(Span("   enter or left and right fold", "dim"))
     if row.table is not None and row.table.num_records:
         words.append(Span("   t: the whole table", "dim"))
     return Headed([tuple(words), *note_lines(row), BLANK], responses.document(shape))
