@@ -6,15 +6,17 @@ nothing else.
 
 from __future__ import annotations
 
+from vakra_tui.state.live.asking import Asking
 from vakra_tui.state.live.base import Wheel
 from vakra_tui.state.live.guiding import Guiding
 from vakra_tui.state.live.opening import Opening
+from vakra_tui.state.live.wire import Wire
 from vakra_tui.state.subject import Subject
 
 __all__ = ["DebugSession", "Subject", "Wheel"]
 
 
-class DebugSession(Opening, Guiding):
+class DebugSession(Asking, Opening, Guiding, Wire):
     """Everything that the debugger does with one instance. Not safe across threads: all of it runs on one loop.
 
     The timeline's own cursor always stands at the tip of the branch that is looked at; where a person looks is known
