@@ -8,6 +8,7 @@ import pytest
 import screen_toy as toy
 from screen_opening import SMALL, WIDE, opened
 from screen_reading import debugger, pane, shown, squeezed, until, until_settled, until_shown
+from test_hostile_screen import TOGETHER, check, world_of
 
 from sessions.store import Store
 from vakra_tui.state.lines import Lines, text_of
@@ -168,3 +169,32 @@ async def test_branches_are_drawn_between_the_steps_and_enter_looks_at_one(store
         await pilot.press("enter")
         await until(pilot, lambda: "get_city" in pane(app, steps), "the first branch")
         assert "fork 1a H +1 step" in pane(app, steps)
+
+
+@pytest.mark.parametrize("text", TOGETHER, ids=["brackets", "more brackets", "controls", "wide"])
+async def test_hostile_text_through_the_verdict_the_dialogs_and_the_notes(text: str, tmp_path: Path) -> None:
+    store = Store.open(f"sqlite:///{tmp_path / 's.sqlite'}")
+    wiring = world_of(text, store)
+    wiring.instance, wiring.selected = wiring.dataset.refs()[0].uuid, True
+    async with opened(wiring, (120, 36)) as (app, pilot):
+        for key in ("i", "i", "D", "4", "3", "end"):
+            await pilot.press(key)
+            check(app)
+        await pilot.press("I")
+        await until_shown(pilot, "the verdict explained")
+        for key in ("end", "pageup", "home", "escape"):
+            await pilot.press(key)
+            check(app)
+        for key in ("y", "E"):
+            await pilot.press(key)
+            await until(pilot, lambda: app.screen is not debugger(app), "a dialog")
+            check(app)
+            await pilot.press("escape")
+            await until(pilot, lambda: app.screen is debugger(app), "the debugger")
+        await pilot.press("1", "home", "m", "M")
+        await until(pilot, lambda: app.screen is not debugger(app), "the dialog of the note")
+        app.screen.query_one("#answer").value = text  # type: ignore[attr-defined]
+        await pilot.press("enter")
+        steps = debugger(app).query_one("#steps")
+        await until(pilot, lambda: "\u270e" in pane(app, steps), "the note")
+        check(app)

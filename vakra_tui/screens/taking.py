@@ -78,9 +78,9 @@ class TakingVerbs(DebugBase):
         """Open something of this step or branch in the user's pager or editor; the screen comes back afterwards."""
         from vakra_tui.screens.choice import ChoiceScreen
 
-        kinds = outside.offered()
+        kinds = await asyncio.to_thread(outside.offered)
         if not kinds:
-            self.app.report(_no_program(), title="No program to open it in")
+            self.app.report(await asyncio.to_thread(_no_program), title="No program to open it in")
             return
         chosen = await self._picked_copy("Open what?")
         if chosen is None:

@@ -42,7 +42,7 @@ _KEYS = {
     "found": "found",
     "given": "the answer gives",
     "values": "values",
-    "violation": "breaks",
+    "violation": "",
     "failed": "failed with",
     "how": "",
     "reply": "the judge's words",
