@@ -1,4 +1,4 @@
-"""The installed command in a real terminal: start, step, evaluate, leave; killed in the middle, nothing is lost."""
+"""The installed command in a real terminal: from start to end, and killed in the middle."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ class Terminal:
 
     def __init__(self, folder: Path, width: int, height: int) -> None:
         self.socket = f"vakra-{uuid.uuid4().hex[:10]}"
-        environment = " ".join(f"{name}={folder / name.lower()}" for name in ("XDG_STATE_HOME", "XDG_DATA_HOME"))
+        names = ("XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")
+        environment = " ".join(f"{name}={folder / name.lower()}" for name in names)
         shell = f"env -u COLUMNS -u LINES {environment} PS1='ready$ ' sh"
         self._tmux("-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height), "-s", "t", shell)
 
@@ -37,6 +38,14 @@ class Terminal:
 
     def keys(self, *keys: str) -> None:
         self._tmux("send-keys", "-t", "t", *keys)
+
+    def type(self, text: str) -> None:
+        self._tmux("send-keys", "-t", "t", "-l", text)
+
+    def state(self) -> dict[str, bool]:
+        """Whether the terminal shows its other screen, shows a cursor, and reports the mouse."""
+        told = self._tmux("display-message", "-p", "-t", "t", "#{alternate_on} #{cursor_flag} #{mouse_any_flag}")
+        return {name: flag == "1" for name, flag in zip(("alternate", "cursor", "mouse"), told.split(), strict=True)}
 
     def shown(self) -> str:
         return self._tmux("capture-pane", "-p", "-t", "t")
@@ -73,19 +82,33 @@ def terminal(tmp_path: Path) -> Iterator[Callable[[int, int], Terminal]]:
 COMMAND = str(Path(sys.executable).parent / "vakra-tui")
 
 
-def test_start_step_evaluate_leave(terminal: Callable[[int, int], Terminal]) -> None:
-    screen = terminal(160, 45)
+def test_start_filter_step_fork_evaluate_quit(terminal: Callable[[int, int], Terminal]) -> None:
+    screen = terminal(120, 36)
     screen.keys(f"{COMMAND}; echo exit=$?", "Enter")
-    screen.until_shown("Welcome.", "POLICY", "hop 1", "WATERFALL", "FAIL", "steps 3")
-    screen.keys("s")
-    screen.until_shown("step 2: ")
-    screen.keys("v")
-    screen.until_shown("broke at:")
+    screen.until_shown("Welcome.", "POLICY", "WATERFALL", "FAIL", "steps 3")
+    assert screen.state() == {"alternate": True, "cursor": False, "mouse": True}
     screen.keys("Escape")
-    screen.until_shown("built-in sample", "instances")
+    screen.until_shown("built-in sample", "runs: flawed")
+    screen.keys("/")
+    screen.until_shown("find words of query")
+    screen.type("~cap 1 ~domain elements greatest")
+    screen.until_shown("noble gas", "1 of ")
+    screen.keys("Enter")
+    screen.until_shown("v evaluate")
+    screen.keys("Enter")
+    screen.until_shown("Which noble gas", "steps 5", "FAIL")
+    screen.keys("0")
+    screen.until_shown("steps 0/5", "branch ")
+    screen.keys("s", "s")
+    screen.until_shown("steps 2/5", "step 1: filter_data")
+    screen.keys("c")
+    screen.until_shown("steps 5", "final answer")
+    screen.keys("v")
+    screen.until_shown("broke at: argument names", "branch ")
     screen.keys("q")
     text = screen.until_shown("exit=0")
     assert "WATERFALL" not in text
+    assert screen.state() == {"alternate": False, "cursor": True, "mouse": False}
     screen.keys("echo typed", "Enter")
     screen.until(lambda shown: "\ntyped" in shown, "the shell to echo")
 
