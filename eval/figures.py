@@ -58,6 +58,14 @@ class Group(msgspec.Struct, frozen=True):
             raise ValueError(f"{self.correct} of {self.n} cannot be correct")
 
 
+class Agreed(msgspec.Struct, frozen=True):
+    """How far a person agrees with the judge on one gate: share and kappa of ``n`` pairs, None without any."""
+
+    n: Count
+    agreement: Share | None = None
+    kappa: float | None = None
+
+
 class Scores(msgspec.Struct, frozen=True):
     leaderboard: Score
     capabilities: dict[Literal["1", "2", "3", "4"], CapabilityScore]
@@ -72,6 +80,7 @@ class Figures(msgspec.Struct, frozen=True):
     sieve: dict[str, dict[str, Count]]
     sieve_cumulative: dict[str, dict[str, Share]]
     slices: dict[str, dict[str, Group]]
+    agreement: dict[str, Agreed] = {}
     notes: list[str] = []
 
 
@@ -84,6 +93,7 @@ def figures(tally: Tally, notes: Sequence[str] = ()) -> Figures:
         "sieve": tally.sieve(),
         "sieve_cumulative": tally.sieve_cumulative(),
         "slices": tally.slices(),
+        "agreement": tally.agreement(),
         "notes": list(notes),
     }
     return msgspec.convert(form, Figures)
@@ -179,6 +189,7 @@ class ReportFile(msgspec.Struct):
     sieve_cumulative: dict[str, dict[str, Share]]
     slices: dict[str, dict[str, Group]]
     instances: list[_Line]
+    agreement: dict[str, Agreed] = {}
     notes: list[str] = []
 
     @property
@@ -199,6 +210,7 @@ class ReportFile(msgspec.Struct):
             sieve=self.sieve,
             sieve_cumulative=self.sieve_cumulative,
             slices=self.slices,
+            agreement=self.agreement,
             notes=self.notes,
         )
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from eval.figures import Behind, read_report
+from eval.figures import Agreed, Behind, read_report
 from toolenv.errors import DataError
 from vakra_tui.options import Options
 from vakra_tui.state.lines import plain
 from vakra_tui.state.plots import BLOCKS, PLAIN, bar, signs_for
 from vakra_tui.state.score_behind import behind_line
-from vakra_tui.state.score_rows import Row, ScoreRows
+from vakra_tui.state.score_rows import ScoreRows
+from vakra_tui.state.score_texts import Row, decider_rows
 from vakra_tui.state.scores import (
     Source,
     counted_by,
@@ -245,3 +246,13 @@ def test_plain_signs_where_the_terminal_knows_no_others() -> None:
     assert signs_for({"TERM": "xterm"}, "UTF-8") is BLOCKS
     assert signs_for({"TERM": "xterm"}, "ISO-8859-1") is PLAIN
     assert signs_for({"TERM": "dumb"}, "utf8") is PLAIN
+
+
+def test_a_persons_agreement_with_the_judge_is_told(sample: Sample) -> None:
+    agreed = {"consistent": Agreed(n=4, agreement=0.75, kappa=0.5), "grounded": Agreed(n=0)}
+    figures = msgspec.structs.replace(sample.flawed.figures, agreement=agreed)
+    rows = list(decider_rows(100, [replace(sample.flawed, figures=figures)]))
+    text = told(rows)
+    assert "tool sequence: program 62, offline 21" in text
+    assert "consistent: a person and the judge agree on 75.0% of 4 rulings, kappa 0.50" in text
+    assert "grounded: a person" not in text

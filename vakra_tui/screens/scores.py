@@ -14,7 +14,8 @@ from toolenv.errors import VakraError
 from vakra_tui.state.lines import line
 from vakra_tui.state.plots import BLOCKS, PLAIN, signs_for
 from vakra_tui.state.score_behind import behind_line, keys_of
-from vakra_tui.state.score_rows import Row, ScoreRows
+from vakra_tui.state.score_rows import ScoreRows
+from vakra_tui.state.score_texts import Row
 from vakra_tui.state.scores import (
     READ_AT_ONCE,
     Meeting,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from vakra_tui.state.lines import Line, line
-from vakra_tui.state.score_rows import Row
+from vakra_tui.state.score_texts import Row
 from vakra_tui.state.scores import Source, counted_by, keys_behind
 from vakra_tui.text import count_words
 
