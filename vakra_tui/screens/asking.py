@@ -57,7 +57,7 @@ class AskingVerbs(DebugBase):
             )
         )
         if asked is not None:
-            await self._ruled(await self._offered(self.session.ask_again, at, _variation(*asked)))
+            await self._ruled(await self._offered(self.session.ask_again, at, _variation(usual, *asked)))
 
     async def _offered(self, verb: Callable[..., Coroutine[Any, Any, Offer]], *arguments: Any) -> Offer | None:
         """A proposal asked for in the engine thread; None where none came, which a dialog has told then."""
@@ -135,12 +135,11 @@ class AskingVerbs(DebugBase):
         return await self.app.push_screen_wait(screen)
 
 
-def _variation(model: str, temperature: str, seed: str) -> Variation:
-    """What was typed, as a variation; the fields take nothing but numbers."""
+def _variation(usual: Variation, model: str, temperature: str, seed: str) -> Variation:
+    """What was typed, as far as it differs from the usual; the fields take nothing but numbers."""
     from sessions.agent import Variation
 
-    return Variation(
-        model=model or None,
-        temperature=float(temperature) if temperature else None,
-        seed=int(seed) if seed else None,
-    )
+    wanted = (model or None, float(temperature) if temperature else None, int(seed) if seed else None)
+    as_usual = (usual.model, usual.temperature, usual.seed)
+    changed = [None if value == before else value for value, before in zip(wanted, as_usual, strict=True)]
+    return Variation(model=changed[0], temperature=changed[1], seed=changed[2])  # type: ignore[arg-type]
