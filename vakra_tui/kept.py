@@ -1,39 +1,100 @@
-"""Verdicts that a batch left in the store, found again for the same dataset, run, environments, profile and judge."""
+"""Verdicts in the store, found again for the same dataset, run, environments, profile and judge."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from eval.judges import HumanRuling
     from eval.model import Verdict
-    from eval.profile import Item
+    from eval.profile import Item, ScoringContext, Unit
+    from eval.resume import HumanKey
     from vakra_tui.wiring import Wiring
 
+KEPT_AT_ONCE = 64
+KEPT_EVERY_S = 0.5
+"""Scored lines are committed at the latest after so many of them or so long; a crash loses no more than that."""
 
-def kept_verdicts(wiring: Wiring, index: int) -> Iterator[tuple[Item, Verdict]]:
-    """The lines of a run that are still right: the fingerprints of dataset, run and environments are those of now.
 
-    A line that a person's ruling has changed since is left out.
+class KeptVerdicts:
+    """Reads and keeps the lines of the runs of a wiring. Not safe across threads."""
 
-    Raises ``StoreError``.
-    """
-    import msgspec
+    def __init__(self, wiring: Wiring) -> None:
+        self._wiring = wiring
+        self._scopes: dict[int, str] = {}
+        self._unsaved: dict[str, list[tuple[str, bytes]]] = {}
+        self._saved_at = 0.0
 
-    from eval.resume import keys_of, scope_of
-    from eval.scored import decode
+    def scope(self, index: int) -> str:
+        """Under what the lines of a run are kept; found once for a reading of its files."""
+        if index not in self._scopes:
+            from eval.resume import scope_of
 
-    scope = scope_of(wiring.report_info(index), wiring.decisive())
-    lines = dict(wiring.store.results(scope))
-    if not lines:
-        return
-    rulings = wiring.human_rulings(index)
-    for unit in wiring.profile.units(wiring.items(wiring.runs[index])):
-        for item, key in zip(unit.items, keys_of(unit, rulings), strict=True):
-            payload = lines.get(key)
-            if payload is None:
-                continue
-            try:
-                yield item, decode(payload).verdict
-            except msgspec.DecodeError:
-                continue  # written by another version of this program
+            self._scopes[index] = scope_of(self._wiring.report_info(index), self._wiring.decisive())
+        return self._scopes[index]
+
+    def forget_scopes(self) -> None:
+        """Runs or dataset were read anew."""
+        self._scopes.clear()
+
+    def read(self, index: int) -> Iterator[tuple[Item, Verdict]]:
+        """The lines of a run that are still right: the fingerprints of dataset, run and environments are those of now.
+
+        A line that a person's ruling has changed since is left out. Raises ``StoreError``.
+        """
+        import msgspec
+
+        from eval.resume import keys_of
+        from eval.scored import decode
+
+        wiring = self._wiring
+        lines = dict(wiring.store.results(self.scope(index)))
+        if not lines:
+            return
+        rulings = wiring.human_rulings(index)
+        for unit in wiring.profile.units(wiring.items(wiring.runs[index])):
+            for item, key in zip(unit.items, keys_of(unit, rulings), strict=True):
+                payload = lines.get(key)
+                if payload is None:
+                    continue
+                try:
+                    yield item, decode(payload).verdict
+                except msgspec.DecodeError:
+                    continue  # written by another version of this program
+
+    def keep(
+        self,
+        index: int,
+        unit: Unit,
+        verdicts: Sequence[Verdict],
+        context: ScoringContext,
+        rulings: Mapping[HumanKey, HumanRuling],
+    ) -> None:
+        """Keep the lines of a unit as a batch would, all or none of them. Raises ``StoreError``."""
+        from eval.engine import portable
+        from eval.results import RETRIED
+        from eval.resume import keys_of
+        from eval.scored import Scored, encode, grouping
+        from sessions.redaction import redact_bytes
+
+        if self._wiring.store.read_only or any(verdict.reason in RETRIED for verdict in verdicts):
+            return
+        rows = self._unsaved.setdefault(self.scope(index), [])
+        for item, key, verdict in zip(unit.items, keys_of(unit, rulings), verdicts, strict=True):
+            scored = Scored(verdict=portable(verdict, context))
+            if item.instance is not None:
+                found = grouping(item.instance, context.dataset, context.instance)
+                scored = Scored(verdict=scored.verdict, weight=found.weight, slices=found.slices)
+            rows.append((key, redact_bytes(encode(scored))))
+        waiting = sum(len(rows) for rows in self._unsaved.values())
+        if waiting >= KEPT_AT_ONCE or time.monotonic() - self._saved_at >= KEPT_EVERY_S:
+            self.flush()
+
+    def flush(self) -> None:
+        """Commit what waits. Raises ``StoreError``."""
+        self._saved_at = time.monotonic()
+        unsaved, self._unsaved = self._unsaved, {}
+        for scope, rows in unsaved.items():
+            self._wiring.store.put_results(scope, rows)

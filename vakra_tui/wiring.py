@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from eval.environments import EnvironmentChain
     from eval.judge import Judge
     from eval.judges import HumanRuling, JudgeSettings, RulingCache
-    from eval.model import Gate, Verdict
+    from eval.model import Gate
     from eval.profile import Item, Profile
     from eval.report import ReportInfo
     from sessions.agent import Agent
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from toolenv.dataset import Dataset, InstanceRef
     from toolenv.environment import ToolEnvironment
     from toolenv.openai_compat.sending import Waiting
+    from vakra_tui.kept import KeptVerdicts
 
 
 AGENT_CONCURRENCY = 16
@@ -45,8 +46,8 @@ class Wiring:
     ``cache`` takes the place of the store for the rulings of a model judge (a worker process has no store). ``batch``
     makes the store commit an instance at a time: durable against the end of the process, not against a power cut.
     ``on_wait``, set before the judge is used, hears of every wait for the judge's endpoint, ``on_agent_wait`` of those
-    for the agent's; ``on_store_wait``, set
-    before the store is used, hears from the waiting thread how long (seconds) another process has kept it busy.
+    for the agent's, ``on_agent_delta`` of the fragments of its completions where they are streamed; ``on_store_wait``,
+    set before the store is used, hears from the waiting thread how long (seconds) another process has kept it busy.
     """
 
     def __init__(self, options: Options, cache: RulingCache | None = None, *, batch: bool = False) -> None:
@@ -55,6 +56,7 @@ class Wiring:
         self._batch = batch
         self.on_wait: Callable[[Waiting], None] | None = None
         self.on_agent_wait: Callable[[Waiting], None] | None = None
+        self.on_agent_delta: Callable[[str, str], None] | None = None
         self.on_store_wait: Callable[[float], None] | None = None
         self.taken_in = 0
         self._former: list[EnvironmentChain] = []
@@ -108,6 +110,7 @@ class Wiring:
 
         Environments that read the former dataset stay open for the sessions that use them, until ``close``.
         """
+        self.kept.forget_scopes()
         self.__dict__["runs"], self.__dict__["run_names"] = tuple(runs.values()), tuple(runs)
         if dataset is not None:
             self.__dict__["dataset"] = dataset
@@ -194,8 +197,17 @@ class Wiring:
             concurrency=AGENT_CONCURRENCY,
             max_tokens=options.max_tokens,
             max_cost=options.max_cost,
-            on_wait=self.on_agent_wait,
+            on_wait=self._agent_waits,
+            on_delta=self._agent_says,
         )
+
+    def _agent_waits(self, waiting: Waiting) -> None:
+        if self.on_agent_wait is not None:
+            self.on_agent_wait(waiting)
+
+    def _agent_says(self, kind: str, text: str) -> None:
+        if self.on_agent_delta is not None:
+            self.on_agent_delta(kind, text)
 
     @cached_property
     def judge(self) -> Judge:
@@ -256,11 +268,12 @@ class Wiring:
             for (uuid, gate), ruling in kept.items()
         }
 
-    def kept_verdicts(self, index: int) -> Iterator[tuple[Item, Verdict]]:
-        """What a batch with the same settings left in the store about a run. Raises ``StoreError``."""
-        from vakra_tui.kept import kept_verdicts
+    @cached_property
+    def kept(self) -> KeptVerdicts:
+        """What was scored with the same settings before, by a batch or on the screen."""
+        from vakra_tui.kept import KeptVerdicts
 
-        return kept_verdicts(self, index)
+        return KeptVerdicts(self)
 
     @property
     def profile_name(self) -> str:

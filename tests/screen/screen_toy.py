@@ -177,6 +177,19 @@ class ToyDataset:
         return "sha256:toy"
 
 
+class ToyKept:
+    """Nothing was scored before."""
+
+    def read(self, index: int) -> Any:
+        return ()
+
+    def keep(self, index: int, *scored: Any) -> None:
+        return None
+
+    def flush(self) -> None:
+        return None
+
+
 class ToyWiring:
     """What ``vakra_tui.wiring`` gives the screen, with the toy parts."""
 
@@ -203,13 +216,11 @@ class ToyWiring:
         self.profile_name = self.profile.name
         self.store = store
         self.on_store_wait: Callable[[float], None] | None = None
+        self.kept = ToyKept()
 
     def refs(self) -> Any:
         refs = self.dataset.refs()
         return refs if self.instance is None else [ref for ref in refs if ref.uuid.startswith(self.instance)]
-
-    def kept_verdicts(self, index: int) -> Any:
-        return ()
 
     def selects(self, capability: int | None, domain: str, uuid: str) -> bool:
         return self.instance is None or uuid.startswith(self.instance)

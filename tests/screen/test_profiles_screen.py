@@ -71,7 +71,30 @@ async def test_the_sample_without_a_run_takes_up_what_a_batch_stored(
         await world.evaluate(entry)
     assert asked == []
     kept = 3 * len(listing.entries)
-    assert f"verdicts by the profile paper, judge offline \u00b7 {kept} kept from a batch" in listing.counts()
+    assert f"verdicts by the profile paper, judge offline \u00b7 {kept} read from the store" in listing.counts()
+    await world.close()
+
+
+async def test_what_the_screen_scores_is_kept_as_a_batch_keeps_it(
+    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(Wiring(options(address)))
+    for entry in world.open().entries:
+        await world.evaluate(entry)
+    await world.close()
+    report, resumed = tmp_path / "report.json", tmp_path / "resumed.json"
+    batch(address, "--resume", "--out", str(resumed))
+    batch(f"sqlite:///{tmp_path / 'fresh.sqlite'}", "--out", str(report))
+    assert resumed.read_bytes() == report.read_bytes()
+    asked: list[str] = []
+    monkeypatch.setattr(PaperProfile, "score", lambda *given: asked.append("score"))
+    world = World(Wiring(options(address)))
+    listing = world.open()
+    await world.read_verdicts()
+    for entry in listing.entries:
+        await world.evaluate(entry)
+    assert asked == []
+    assert all(entry.kept == {"flawed"} for entry in listing.entries)
     await world.close()
 
 

@@ -18,7 +18,7 @@ class Entry:
 
     ``instance`` and ``predictions`` are references (of the dataset, of the runs by name). ``query``, ``slices`` (the
     groups that a report counts it in) and ``weight`` are None until the record was read. ``verdicts`` are those known
-    so far, by run; ``kept`` names the runs whose verdict a batch left in the store.
+    so far, by run; ``kept`` names the runs whose verdict was read from the store.
     """
 
     uuid: str

@@ -86,7 +86,7 @@ class Gathering:
             return
         known = {(entry.capability, entry.domain, entry.uuid): entry for entry in self.listing.entries}
         for index, name in enumerate(self.wiring.run_names):
-            kept = await asyncio.to_thread(lambda index=index: list(self.wiring.kept_verdicts(index)))  # type: ignore[misc]
+            kept = await asyncio.to_thread(lambda index=index: list(self.wiring.kept.read(index)))  # type: ignore[misc]
             for item, verdict in kept:
                 entry = known.get((item.capability, item.domain, item.uuid))
                 if entry is not None and name not in entry.verdicts:

@@ -278,7 +278,7 @@ class Listing:
         if words or self.profile != "paper":
             words.append(f"verdicts by the {self.source or f'profile {self.profile}'}")
         if kept:
-            words.append(f"{kept:,} kept from a batch")
+            words.append(f"{kept:,} read from the store")
         return words
 
 

@@ -9,12 +9,30 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from eval.environments import EnvironmentChain
     from eval.judge import Judge
-    from eval.model import Verdict
-    from eval.profile import Item, Profile
+    from eval.judges import HumanRuling
+    from eval.model import Gate, Verdict
+    from eval.profile import Item, Profile, ScoringContext, Unit
     from sessions.store import Store
     from sessions.submissions import Run
     from toolenv.dataset import Dataset, InstanceRef
     from toolenv.openai_compat.sending import Waiting
+
+
+class Kept(Protocol):
+    """Verdicts in the store; every method may take its time and raises ``StoreError``."""
+
+    def read(self, index: int) -> Iterable[tuple[Item, Verdict]]: ...
+
+    def keep(
+        self,
+        index: int,
+        unit: Unit,
+        verdicts: Sequence[Verdict],
+        context: ScoringContext,
+        rulings: Mapping[tuple[str, Gate], HumanRuling],
+    ) -> None: ...
+
+    def flush(self) -> None: ...
 
 
 class Wiring(Protocol):
@@ -64,7 +82,8 @@ class Wiring(Protocol):
     @property
     def profile_name(self) -> str: ...
 
-    def kept_verdicts(self, index: int) -> Iterable[tuple[Item, Verdict]]: ...
+    @property
+    def kept(self) -> Kept: ...
 
     def refs(self) -> Sequence[InstanceRef]: ...
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from eval.model import Verdict
-from toolenv.errors import DataError
+from toolenv.errors import DataError, StoreError
 from toolenv.model import Instance, Prediction, Turn
 from vakra_tui.state.entry import Entry
 from vakra_tui.state.gathering import Gathering
@@ -23,6 +26,7 @@ from vakra_tui.state.session import DebugSession, Subject
 if TYPE_CHECKING:
     from eval.environments import EnvironmentChain
     from eval.judge import Judge
+    from eval.profile import ScoringContext, Unit
     from eval.truths import GroundTruths, Truth
     from sessions.agent import Agent
     from sessions.breakpoints import Breakpoint
@@ -159,6 +163,8 @@ class World(Gathering):
 
     async def close(self) -> None:
         """Close the store and what the wiring made."""
+        with contextlib.suppress(StoreError):
+            await asyncio.to_thread(self.wiring.kept.flush)
         for truths in (self._truths, *self._former_truths):
             await truths.close()
         await self.keeping.close()
@@ -250,8 +256,18 @@ class World(Gathering):
                 verdicts = await self.wiring.profile.score(unit, context)
                 if self.readings != readings:
                     return
+                await self._keep_verdicts(name, unit, verdicts, context)
                 for item, verdict in zip(unit.items, verdicts, strict=True):
                     together[item.position].verdicts[name] = verdict
+
+    async def _keep_verdicts(self, run: str, unit: Unit, verdicts: Sequence[Verdict], context: ScoringContext) -> None:
+        """Keep what was scored, so that it need not be scored again; a store that refuses stops nobody."""
+        if self.keeping.ready() is None:
+            return
+        rulings = await self.rulings.about(self.run_fingerprint(run))
+        index = list(self._runs).index(run)
+        with contextlib.suppress(StoreError):
+            await asyncio.to_thread(self.wiring.kept.keep, index, unit, verdicts, context, rulings)
 
     def _of_domain(self, entry: Entry, run: str) -> list[Entry]:
         """The rows that share a row's capability and domain and have something to score in a run."""
