@@ -158,7 +158,7 @@ class VakraApp(Chrome):
     @property
     def _dataset_key(self) -> str:
         wiring = self.world.wiring
-        return "built-in sample" if wiring.sample else str(wiring.data_path.resolve())
+        return "built-in sample" if wiring.sample else str(wiring.data_path.absolute())
 
     def _left_at(self, first: Entry | None) -> tuple[Entry | None, str | None]:
         """The row and run to open at once: where this dataset was left, unless the command line says otherwise."""
