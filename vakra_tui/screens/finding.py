@@ -34,7 +34,7 @@ class FindingVerbs(DebugBase):
     """``search``, and on to the next match; a search goes on in what the pane shows next."""
 
     _needles: dict[str, Needle]
-    _stop: Event | None = None
+    _search_stop: Event | None = None
 
     def _searched(self) -> LineView:
         """The view that has the keyboard, else the step's."""
@@ -73,7 +73,7 @@ class FindingVerbs(DebugBase):
         needle = self._needles[view.id or ""] = Needle(text)
         source = view.source
         self._tell_search(view, "searching \u2026")
-        placed, places = await self._places(view, needle)
+        placed, places = await self._found_places(view, needle)
         if view.source is not source:
             self._tell_search(view)
             return False
@@ -85,14 +85,14 @@ class FindingVerbs(DebugBase):
             self.app.toast(f"\u201c{text}\u201d occurs nowhere here.", warn=True)
         return bool(places)
 
-    async def _places(self, view: LineView, needle: Needle) -> tuple[Placed, Sequence[Any]]:
+    async def _found_places(self, view: LineView, needle: Needle) -> tuple[Placed, Sequence[Any]]:
         """All places: in the engine for the rows of a table, else in a worker; a newer search ends an older one."""
         source = view.source
         if isinstance(source, TableRows):
             return source, await self.app.engine.run(rows_with(source.view, source.positions, needle))
-        if self._stop is not None:
-            self._stop.set()
-        stop = self._stop = Event()
+        if self._search_stop is not None:
+            self._search_stop.set()
+        stop = self._search_stop = Event()
         searched = source if isinstance(source, Searchable) else LineByLine(source, view.count)
         return searched, await asyncio.to_thread(searched.find, needle, stop.is_set)
 
@@ -114,7 +114,8 @@ class FindingVerbs(DebugBase):
         await self.find_in(view, needle.text)
 
     def _found(self, view: LineView, search: Search) -> None:
-        self._tell_search(view, search.words)
+        table = f"   {search.source.words}" if isinstance(search.source, TableRows) else ""
+        self._tell_search(view, search.words + table)
         if view.id == "steps" and search.places:
             self._move(search.row())
 

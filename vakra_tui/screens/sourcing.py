@@ -22,7 +22,7 @@ MOST_WAYS_BACK = 50
 class SourcingVerbs(StepTabs):
     """``source`` jumps to the response, the turn or the policy that a value comes from; ``source_back`` returns."""
 
-    _ways: list[tuple[int, step.Tab]]
+    _ways_back: list[tuple[int, step.Tab]]
 
     def action_source(self) -> None:
         """Jump to the source of the argument that is chosen, or of one that is asked for."""
@@ -85,7 +85,7 @@ class SourcingVerbs(StepTabs):
             index = next((i for i, row in enumerate(scene.rows) if row.number == (origin.step or 0)), None)
             if index is None:
                 return
-            self._ways = [*getattr(self, "_ways", []), (self.cursor, self._tab)][-MOST_WAYS_BACK:]
+            self._ways_back = [*getattr(self, "_ways_back", []), (self.cursor, self._tab)][-MOST_WAYS_BACK:]
             self._tab = "response"
             self._move(index)
             self._draw_step(force=True)
@@ -111,7 +111,7 @@ class SourcingVerbs(StepTabs):
 
     def action_source_back(self) -> None:
         """Back to where the last jump began."""
-        ways = getattr(self, "_ways", [])
+        ways = getattr(self, "_ways_back", [])
         if not ways:
             self.app.toast("There is no jump to come back from.")
             return

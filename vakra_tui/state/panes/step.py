@@ -131,8 +131,8 @@ def call_source(row: StepRow, scene: Scene) -> CallLines:
     stops: list[tuple[int, ArgumentRow]] = []
     if row.policy:
         lines += [line(("! POLICY  ", "fail"), (row.policy, "")), BLANK]
-    what = one_line(row.spec.description, 200) if row.spec is not None else ""
-    lines.append(line(("arguments", "label"), ("   of a tool that says: " if what else "", "dim"), HANG, (what, "dim")))
+    what = one_line(row.spec.description, 110) if row.spec is not None else ""
+    lines.append(line(("arguments", "label"), (f"   {what}" if what else "", "dim")))
     for argument, block in argument_blocks(row):
         if argument is not None:
             stops.append((len(lines), argument))
