@@ -80,7 +80,7 @@ class FindingVerbs(DebugBase):
         search = Search(needle, source, placed, places)
         search.go_behind(view.scroll_offset.y)
         view.mark(search)
-        self._found(view, search)
+        self._show_match(view, search)
         if not places and not quiet:
             self.app.toast(f"\u201c{text}\u201d occurs nowhere here.", warn=True)
         return bool(places)
@@ -103,7 +103,7 @@ class FindingVerbs(DebugBase):
         if search is not None:
             search.go(steps)
             view.mark(search)
-            self._found(view, search)
+            self._show_match(view, search)
         elif needle is not None:
             self._again(view, needle)
         else:
@@ -113,7 +113,7 @@ class FindingVerbs(DebugBase):
     async def _again(self, view: LineView, needle: Needle) -> None:
         await self.find_in(view, needle.text)
 
-    def _found(self, view: LineView, search: Search) -> None:
+    def _show_match(self, view: LineView, search: Search) -> None:
         table = f"   {search.source.words}" if isinstance(search.source, TableRows) else ""
         self._tell_search(view, search.words + table)
         if view.id == "steps" and search.places:
