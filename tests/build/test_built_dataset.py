@@ -8,6 +8,7 @@ import json
 import shutil
 from collections import Counter
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from tests.build.music_shop import QUESTIONS
 from toolenv.build.build_plan import BuildFiles
 from toolenv.build.builder import Built, build
 from toolenv.build.generate import BuildSettings
+from toolenv.build.stopping import stopping_on
 from toolenv.build.template import make_template
 from toolenv.dashboards.definition import load_endpoints
 from toolenv.dataset import Dataset
@@ -191,6 +193,24 @@ async def test_a_folder_that_holds_something_is_left_alone(music: BuildFiles, tm
     with pytest.raises(DataError, match="not an empty folder"):
         await build(music, tmp_path, SETTINGS)
     assert [p.name for p in tmp_path.iterdir()] == ["mine.txt"]
+
+
+async def test_what_a_killed_build_left_is_no_dataset(music: BuildFiles, tmp_path: Path) -> None:
+    (tmp_path / "out" / ".building" / "test").mkdir(parents=True)
+    with pytest.raises(DataError, match=r"holds only \.building"):
+        await build(music, tmp_path / "out", SETTINGS)
+
+
+async def test_a_build_that_is_asked_to_end_leaves_nothing(music: BuildFiles, tmp_path: Path) -> None:
+    asked = Event()
+
+    def after_a_while(told: str) -> None:
+        if "tasks to execute" in told:
+            asked.set()
+
+    with stopping_on(asked), pytest.raises(KeyboardInterrupt):
+        await build(music, tmp_path / "out", SETTINGS, progress=after_a_while)
+    assert list(tmp_path.iterdir()) == []
 
 
 async def test_a_file_that_is_no_database(music: BuildFiles, tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from toolenv.build.questions import read_documents, read_questions
 from toolenv.build.rewording import Rewording, Wording, WordingCount
 from toolenv.build.source import Passage, Rejection
 from toolenv.build.stated_tasks import read_tasks
+from toolenv.build.stopping import end_if_asked
 from toolenv.build.writer import BuildReport, Progress, build_dataset
 from toolenv.errors import DataError
 from toolenv.model import Value
@@ -95,6 +96,7 @@ async def build_plan(
                 wording[name] = Wording(model=rewording.model, questions=worded[name], summaries=summaries)
         built = Built(generated=generated, report=report, wording=wording)
         write_card(work, plan, built)
+        end_if_asked()
     return built
 
 
@@ -191,6 +193,10 @@ def _workplace(out: Path) -> Iterator[Path]:
     """A folder inside ``out`` to build in; its content moves up when all went well, and goes when not."""
     existed = out.exists()
     try:
+        if existed and out.is_dir() and [path.name for path in out.iterdir()] == [_WORK]:
+            raise DataError(
+                f"{out} holds only {_WORK}: a build is at work there, or was broken off; remove it when none is"
+            )
         if existed and (not out.is_dir() or any(out.iterdir())):
             raise DataError(f"{out} exists and is not an empty folder; build into a new one")
         work = out / _WORK

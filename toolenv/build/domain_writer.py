@@ -31,6 +31,7 @@ from toolenv.build.source import (
     Task,
     TaskTurn,
 )
+from toolenv.build.stopping import end_if_asked
 from toolenv.build.truth import Rows, answer_of, refuse_hidden, run_chain, run_endpoint, run_retriever
 from toolenv.dashboards.definition import FORMAT, EndpointFile, dump_endpoints
 from toolenv.environment import ToolEnvironment, ToolSession
@@ -173,6 +174,7 @@ class DomainWriter:
             inputs, outputs = [], []
             tasks = [t for t in self._tasks if t.capability == capability and t.split == split]
             for number, task in enumerate(tasks, 1):
+                end_if_asked()
                 with self._trying(task):
                     given, truth = await self._records(task, environment)
                     inputs.append(given)

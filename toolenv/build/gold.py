@@ -8,6 +8,7 @@ from pathlib import Path
 
 from toolenv.build.database_schema import quoted
 from toolenv.build.source import NotBuildable
+from toolenv.build.stopping import end_if_asked
 from toolenv.build.ties import refuse_tie
 from toolenv.build.truth import Rows, gold_rows
 from toolenv.dashboards.database import open_read_only
@@ -40,6 +41,7 @@ class Gold:
 
     def rows(self, sql: str) -> Rows:
         """The rows of a SELECT. Raises ``NotBuildable`` when it fails, takes too long, or answers nothing."""
+        end_if_asked()
         self.start_clock()
         try:
             return gold_rows(self.connection, sql, MOST_ROWS)

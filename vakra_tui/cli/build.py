@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import signal
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
+from threading import Event, current_thread, main_thread
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from toolenv.errors import DataError
@@ -47,7 +50,7 @@ def main(argv: Sequence[str]) -> int:
     parser = _parser()
     arguments = parser.parse_args(argv)
     if arguments.check is not None:
-        return asyncio.run(_check(arguments))
+        return _run(_check(arguments))
     if arguments.plan is not None:
         given = [name for name in _OF_ONE_DOMAIN if getattr(arguments, name) not in (None, False)]
         if given:
@@ -58,7 +61,26 @@ def main(argv: Sequence[str]) -> int:
         parser.error(f"{', '.join(missing)} must be given, or --check DATA")
     if arguments.wording_base_url is not None and arguments.wording_model is None:
         parser.error("--wording-base-url needs --wording-model")
-    return asyncio.run(_build(arguments))
+    return _run(_build(arguments))
+
+
+def _run(work: Coroutine[object, object, int]) -> int:
+    """The exit code of a build or a check, which an interrupt ends at once: most of it is one long computation."""
+    from toolenv.build.stopping import stopping_on
+
+    asked = Event()
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        asked.set()
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt) if current_thread() is main_thread() else None
+    try:
+        with stopping_on(asked):
+            return asyncio.run(work)
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGINT, before)
 
 
 def _parser() -> Parser:
@@ -259,7 +281,10 @@ def _write_report(path: Path, reports: Mapping[str, CheckReport]) -> None:
 
 
 def _progress(split: str, *, quiet: bool) -> Callable[[int, int], None]:
+    from toolenv.build.stopping import end_if_asked
+
     def show(done: int, of: int) -> None:
+        end_if_asked()
         if not quiet and (done % 100 == 0 or done == of):
             narrate(f"{split}: {done} of {of}")
 
