@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
@@ -30,12 +30,14 @@ class Truth:
 class GroundTruths:
     """A bounded map from an instance to its executed ground truth.
 
-    Callers that ask for the same instance at the same time wait for one execution. A failed execution is not kept.
+    Callers that ask for the same instance at the same time wait for one execution; it ends where all of them were
+    cancelled. A failed execution is not kept.
     """
 
     def __init__(self, kept: int = KEPT) -> None:
         self._kept = kept
         self._known: OrderedDict[str, asyncio.Task[Truth]] = OrderedDict()
+        self._waiting: Counter[asyncio.Task[Truth]] = Counter()
         self.executions = 0
 
     async def get(self, key: str, execute: Callable[[], Awaitable[Truth]]) -> Truth:
@@ -49,7 +51,19 @@ class GroundTruths:
             self._shrink()
         else:
             self._known.move_to_end(key)
-        return await asyncio.shield(task)
+        self._waiting[task] += 1
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            if self._waiting[task] == 1 and not task.done():
+                task.cancel()
+                if self._known.get(key) is task:
+                    del self._known[key]
+            raise
+        finally:
+            self._waiting[task] -= 1
+            if not self._waiting[task]:
+                del self._waiting[task]
 
     def _forget_failed(self, key: str, task: asyncio.Task[Truth]) -> None:
         if (task.cancelled() or task.exception() is not None) and self._known.get(key) is task:

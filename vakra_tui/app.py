@@ -99,7 +99,7 @@ class VakraApp(Chrome):
         def inside() -> None:
             if self.is_running:
                 with self._context():
-                    function(*arguments)
+                    self.guarded(function, *arguments)
 
         self._screen_loop.call_soon_threadsafe(inside)
 

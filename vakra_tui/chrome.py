@@ -173,6 +173,16 @@ class Chrome(App[int]):
             self._tell_own_error(error)
             return True
 
+    def guarded(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Call a function that nobody waits for; an error in it is told like one in an action."""
+        try:
+            function(*arguments)
+        except Exception as error:  # noqa: BLE001 - as in run_action
+            if self._tells_errors:
+                self._tell_own_error(error)
+            else:
+                self._handle_exception(error)
+
     @property
     def _tells_errors(self) -> bool:
         return not self.is_headless if self.tells_own_errors is None else self.tells_own_errors

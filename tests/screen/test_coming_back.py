@@ -16,8 +16,10 @@ from sessions.store import Store
 from vakra_tui.app import VakraApp
 from vakra_tui.screens.debugger import DebuggerScreen
 from vakra_tui.screens.instances import InstancesScreen
+from vakra_tui.state.lines import plain
 from vakra_tui.state.live.stopping import Stopped, Turns
 from vakra_tui.state.memory import Memory
+from vakra_tui.state.panes.head import hint
 from vakra_tui.state.remembered import MOST_PLACES, NAME, Layout, Place, Remembered, recall, remember
 
 
@@ -69,7 +71,7 @@ async def test_the_instance_that_was_left_opens_again(store: Store, tmp_path: Pa
     path = str(tmp_path / "again.sqlite")
     async with opened(two(Store.open(f"sqlite:///{path}"), instance="u-2")) as (_, pilot):
         await pilot.press("q")
-    app = VakraApp(two(Store.open(f"sqlite:///{path}")))
+    app = VakraApp(two(Store.open(f"sqlite:///{path}")))  # type: ignore[arg-type]
     async with app.run_test(size=(120, 36)) as pilot:
         await until_settled(pilot)
         assert debugger(app).session.instance.uuid == "u-2"
@@ -231,10 +233,34 @@ async def test_an_error_in_background_work_is_a_dialog(store: Store, monkeypatch
 
 async def test_an_error_in_a_part_of_the_screen_ends_in_order(store: Store) -> None:
     wiring = toy.wiring(instance="u-1", store=store)
-    app = VakraApp(wiring)
+    app = VakraApp(wiring)  # type: ignore[arg-type]
     async with app.run_test(size=(100, 30)) as pilot:
         await until_settled(pilot)
         app.tells_own_errors = True
         app._handle_exception(RuntimeError("lost"))
         await pilot.pause()
     assert app.return_code == 2
+
+
+async def test_a_stopped_reference_is_executed_when_it_is_needed(store: Store) -> None:
+    environment = Waiting(toy.ANSWERS)
+    environment.closed = True
+    app = VakraApp(toy.wiring(instance="u-1", environment=environment, store=store))  # type: ignore[arg-type]
+    async with app.run_test(size=(160, 45), notifications=True) as pilot:
+        await until_shown(pilot, "executing the reference path (X stops)")
+        environment.closed = False
+        await pilot.press("X")
+        await until_settled(pilot)
+        await until_shown(pilot, "was stopped")
+        await pilot.press("v")
+        await until_shown(pilot, "tool sequence")
+        await until_settled(pilot)
+        scene = debugger(app).scene
+        assert scene is not None and scene.verdict is not None and scene.verdict.status == "scored"
+
+
+def test_the_hint_is_three_lines_of_eighty_columns_with_the_keys_that_hold() -> None:
+    lines = [plain(each) for each in hint(lambda id_: {"debugger.step": "S"}.get(id_, "x y"))]
+    assert len(lines) == 3
+    assert max(len(each) for each in lines) <= 80
+    assert " S step" in lines[1] and "x next pane" in lines[1]

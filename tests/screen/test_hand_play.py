@@ -119,8 +119,7 @@ async def test_the_sample_opens_on_a_broken_policy_with_a_hint_once(tmp_path: Pa
         assert "policy ✗ FAIL" in text
         await pilot.press("tab")
         assert "Welcome." not in squeezed(app)
-        await pilot.press("escape")
-        await until_shown(pilot, "instances")
+        await pilot.press("q")
     again = VakraApp(Wiring(Options(db=f"sqlite:///{tmp_path / 's.sqlite'}")))
     async with again.run_test(size=(160, 45)) as pilot:
         await until_settled(pilot)

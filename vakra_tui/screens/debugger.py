@@ -89,7 +89,7 @@ class DebuggerScreen(
         self.query_one("#truth-pane").border_title = content("ground truth")
         self.query_one("#steps").focus()
         if self._hint:
-            self.query_one("#hint", Banner).show_lines(head.hint())
+            self.query_one("#hint", Banner).show_lines(head.hint(self.app.key_of))
         self.place_panes()
         self.session.stop_words = f"{self.app.key_of('app.stop')} stops"
         self.session.listen(self._scene_from_engine)

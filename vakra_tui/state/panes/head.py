@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from vakra_tui.state.lines import BLANK, HANG, Line, Role, Span, line
+from collections.abc import Callable
+
+from vakra_tui.state.lines import HANG, Line, Role, Span, line
 from vakra_tui.state.scene import PolicyView, Scene
 from vakra_tui.text import one_line
 
@@ -137,27 +139,24 @@ def policy(view: PolicyView, *, whole: bool) -> list[Line]:
     return lines
 
 
-def hint() -> list[Line]:
-    """Three lines for the first start."""
+HINTED = (
+    ("debugger.step", "step"),
+    ("debugger.back", "back"),
+    ("debugger.next-pane", "next pane"),
+    ("debugger.evaluate", "evaluate"),
+    ("debugger.leave", "all instances"),
+    ("app.help", "all keys"),
+)
+
+
+def hint(key_of: Callable[[str], str]) -> list[Line]:
+    """Three lines for the first start, each within 80 columns; ``key_of`` gives the keys of a command by its id."""
+    keys: list[tuple[str, Role]] = [(" ", "")]
+    for id_, word in HINTED:
+        key = key_of(id_).partition(" ")[0] or "palette:"
+        keys += [(key, "accent"), (f" {word}  ", "")]
     return [
-        line(
-            (" Welcome. ", "title"),
-            "This is one instance of the built-in sample: the question, the steps of a run, the reference path.",
-        ),
-        line(
-            (" s", "accent"),
-            "/",
-            ("b", "accent"),
-            " step forth and back, ",
-            ("tab", "accent"),
-            " moves between panes, ",
-            ("v", "accent"),
-            " evaluates, ",
-            ("esc", "accent"),
-            " leads to all instances, ",
-            ("?", "accent"),
-            " lists the keys.",
-        ),
-        line((" The WATERFALL line below says which gate failed and why. Any key hides this hint.", "dim")),
-        BLANK,
-    ][:3]
+        line((" Welcome. ", "title"), "The question, a run's steps, the reference path, the verdict."),
+        line(*keys),
+        line((" WATERFALL says which gate failed and why. Any key hides this hint.", "dim")),
+    ]
