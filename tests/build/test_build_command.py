@@ -39,7 +39,9 @@ def test_a_check_that_finds_something(
 ) -> None:
     make_other_recording(tmp_path / "other")
     assert main(["build", "--check", str(built[0]), "--split", "test", "--env", f"recorded:{tmp_path / 'other'}"]) == 3
-    assert "cannot be executed" in capsys.readouterr().out
+    told = capsys.readouterr().out
+    assert "cannot be executed" in told
+    assert " more: " in told
 
 
 @pytest.mark.parametrize(
@@ -50,7 +52,9 @@ def test_a_check_that_finds_something(
         (["--hop-weights", "a"], "not a list of numbers"),
         (["--hop-weights", "1,1,1,1,1,1"], "one to five"),
         (["--train-share", "1"], "share"),
-        (["--chains", "-1"], "less than 0"),
+        (["--chains", "-1"], "not a whole number"),
+        (["--chains", "1.5"], "not a whole number"),
+        (["--train-share", "a"], "not a share"),
     ],
 )
 def test_what_cannot_be_meant(words: list[str], sentence: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -191,7 +191,8 @@ def check_domain_name(name: str) -> None:
 @contextmanager
 def _workplace(out: Path) -> Iterator[Path]:
     """A folder inside ``out`` to build in; its content moves up when all went well, and goes when not."""
-    existed = out.exists()
+    made = [path for path in (out, *out.parents) if not path.exists()]
+    existed = not made
     try:
         if existed and out.is_dir() and [path.name for path in out.iterdir()] == [_WORK]:
             raise DataError(
@@ -212,8 +213,10 @@ def _workplace(out: Path) -> Iterator[Path]:
         done = True
     finally:
         shutil.rmtree(work, ignore_errors=True)
-        if not done and not existed:
-            shutil.rmtree(out, ignore_errors=True)
+        if not done:
+            for path in made:
+                with suppress(OSError):
+                    path.rmdir()
 
 
 def _collection(path: Path) -> str:

@@ -263,10 +263,15 @@ def _lines(split: str, report: CheckReport) -> list[str]:
     for kind, number in sorted(report.counts.items(), key=lambda item: (item[0] not in ERROR_KINDS, -item[1])):
         lines.append(f"  {'error' if kind in ERROR_KINDS else 'note'}: {kind}: {number}")
         if kind in ERROR_KINDS:
-            found = [f for f in report.findings if f.kind == kind]
-            lines += [f"    {f.uuid or f.domain}: {f.detail}" for f in found[:_MOST_SHOWN]]
-            if len(found) > _MOST_SHOWN:
-                lines.append(f"    and {len(found) - _MOST_SHOWN} more; --report FILE writes them all")
+            alike: dict[str, list[str]] = {}
+            for finding in (f for f in report.findings if f.kind == kind):
+                alike.setdefault(finding.detail, []).append(finding.uuid or finding.domain)
+            for detail, subjects in list(alike.items())[:_MOST_SHOWN]:
+                more = f" and {len(subjects) - 1} more" if len(subjects) > 1 else ""
+                lines.append(f"    {subjects[0]}{more}: {detail}")
+            left = sum(map(len, list(alike.values())[_MOST_SHOWN:]))
+            if left:
+                lines.append(f"    {left} others; --report FILE writes them all")
     return lines
 
 
@@ -292,16 +297,18 @@ def _progress(split: str, *, quiet: bool) -> Callable[[int, int], None]:
 
 
 def _count(text: str) -> int:
-    number = int(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is less than 0")
-    return number
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
+    return int(text)
 
 
 def _share(text: str) -> float:
-    number = float(text)
+    try:
+        number = float(text)
+    except ValueError:
+        number = -1.0
     if not 0 <= number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a share from 0 to below 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share from 0 to below 1")
     return number
 
 
