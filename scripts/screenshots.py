@@ -46,6 +46,8 @@ PICTURES = (
     Picture("debugger-80x24", (80, 24), ("2",)),
     Picture("debugger-light", (120, 36), light=True),
     Picture("instances", (160, 45), ("escape",)),
+    Picture("scores", (120, 36), ("escape", "S"), after=("full_stop",) * 4),
+    Picture("compare", (120, 36), ("C",), after=("enter", "full_stop")),
     Picture("tools", (140, 40), ("n",), typed="launch"),
     Picture("form", (120, 36), ("n",), typed="query_", after=("enter",)),
     Picture("tables", (140, 40), ("d",)),
@@ -107,15 +109,16 @@ def png(svg: str) -> bytes | None:
 def main() -> None:
     folder = Path(sys.argv[1] if len(sys.argv) > 1 else "docs/screenshots")
     folder.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory() as state:
-        os.environ["XDG_STATE_HOME"] = state
-        for picture in PICTURES:
+    for picture in PICTURES:
+        # A folder of its own for each: what one picture did must not be remembered by the next.
+        with tempfile.TemporaryDirectory() as state:
+            os.environ["XDG_STATE_HOME"] = state
             svg = asyncio.run(draw(picture))
-            (folder / f"{picture.name}.svg").write_text(svg, encoding="utf-8")
-            image = png(svg)
-            if image is not None:
-                (folder / f"{picture.name}.png").write_bytes(image)
-            print(picture.name)
+        (folder / f"{picture.name}.svg").write_text(svg, encoding="utf-8")
+        image = png(svg)
+        if image is not None:
+            (folder / f"{picture.name}.png").write_bytes(image)
+        print(picture.name)
 
 
 if __name__ == "__main__":
