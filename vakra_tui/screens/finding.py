@@ -8,6 +8,8 @@ from threading import Event
 from typing import Any
 
 from textual import work
+from textual.content import Content
+from textual.widget import Widget
 
 from vakra_tui.render import content
 from vakra_tui.screens.debug_base import DebugBase
@@ -23,11 +25,10 @@ BESIDE = "  \u2502 "
 """Between a pane's title and what is told beside it."""
 
 
-def plain_title(title: object) -> str:
-    """The text of a border's title, which the screen library keeps as markup."""
-    from textual.content import Content
-
-    return Content.from_markup(title).plain if isinstance(title, str) else str(title or "")
+def title_of(pane: Widget) -> str:
+    """The text of a pane's title. The library's own property gives it back as markup that cannot be read again."""
+    title: Content | None = getattr(pane, "_border_title", None)
+    return title.plain if title is not None else ""
 
 
 class FindingVerbs(DebugBase):
@@ -122,7 +123,7 @@ class FindingVerbs(DebugBase):
     def _tell_search(self, view: LineView, words: str = "") -> None:
         """In the lower border of the pane; beside its title where panes are folded and have no lower border."""
         pane = self.query_one(PANE_OF[view.id or "step"])
-        title = plain_title(pane.border_title).partition(BESIDE)[0]
+        title = title_of(pane).partition(BESIDE)[0]
         narrow = self.has_class("-narrow")
         pane.border_subtitle = content(words if not narrow else "")
         pane.border_title = content(f"{title}{BESIDE}{words}" if narrow and words else title)
