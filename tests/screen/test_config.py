@@ -16,6 +16,7 @@ from sessions.store import Store
 from vakra_tui.state.commands import COMMANDS
 from vakra_tui.state.config import Config, config_path, parse_config, read_config
 from vakra_tui.state.key_names import key_name
+from vakra_tui.state.keys import sections
 
 
 @pytest.fixture
@@ -83,6 +84,14 @@ def test_two_commands_may_change_their_keys() -> None:
     assert parse_config({"keys": {"debugger.step": "b", "debugger.back": "s"}}).problems == ()
 
 
+def test_a_key_that_another_command_took_is_no_longer_told() -> None:
+    config = parse_config({"keys": {"debugger.step": "v", "app.help": "f1"}})
+    assert config.keys["debugger.evaluate"] == ()
+    rows = [row for _, rows in sections(("debugger", "app"), "", config.keys) for row in rows]
+    assert next(title for keys, title in rows if keys == "v").startswith("one step forth")
+    assert ("palette", "evaluate this branch: policy, tool sequence, final response") in rows
+
+
 def test_a_command_may_have_no_key() -> None:
     config = parse_config({"keys": {"debugger.step": ""}})
     assert config.keys == {"debugger.step": ()} and config.keymap == {"debugger.step": "no_key"}
@@ -108,13 +117,13 @@ def test_any_table_of_keys_is_read_without_an_error(table: dict[str, object]) ->
 
 
 async def test_a_chosen_key_works_and_is_shown(store: Store) -> None:
-    wrote('[keys]\n"debugger.earlier-turns" = "Z"\n"debugger.step" = "f5"\n"debugger.waterfall" = ""')
+    wrote('[keys]\n"debugger.earlier-turns" = "Q"\n"debugger.step" = "f5"\n"debugger.waterfall" = ""')
     async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
         assert "F5 step" in shown(app) or "f5 step" in shown(app)
         context = squeezed(app)
         await pilot.press("h")
         assert squeezed(app) == context
-        await pilot.press("Z")
+        await pilot.press("Q")
         assert squeezed(app) != context
         await pilot.press("question_mark")
         await until_shown(pilot, "F5 one step forth")

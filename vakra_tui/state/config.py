@@ -42,7 +42,10 @@ IN_PANES = ("list", "text")
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What the file at ``path`` says; ``keys``: id -> chosen keys, ``problems``: sentences about what was left out."""
+    """What the file at ``path`` says. ``keys``: id -> chosen keys, and what is left to those that lost theirs.
+
+    ``problems`` are sentences about what was left out.
+    """
 
     path: Path | None = None
     theme: str | None = None
@@ -116,7 +119,7 @@ def parse_config(given: Mapping[str, Any], path: Path | None = None) -> Config:
             problems.append(chosen)
         else:
             keys[id_] = chosen
-    return Config(path, theme, keys, (*problems, *conflicts(keys)))
+    return Config(path, theme, {**keys, **_without(keys)}, (*problems, *conflicts(keys)))
 
 
 def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -161,6 +164,19 @@ def conflicts(chosen: Mapping[str, Sequence[str]]) -> list[str]:
         for key in chosen.get(command.id, ()):
             found += [_conflict(command, other, key, chosen) for other in _rivals(command, key, chosen)]
     return list(dict.fromkeys(found))
+
+
+def _without(chosen: Mapping[str, Sequence[str]]) -> dict[str, tuple[str, ...]]:
+    """What is left to the commands whose default keys were given to others of their context."""
+    left: dict[str, tuple[str, ...]] = {}
+    for command in COMMANDS:
+        if command.id in chosen:
+            continue
+        taken = {key for id_, keys in chosen.items() if id_.partition(".")[0] == command.context for key in keys}
+        rest = tuple(key for key in command.key_list if key not in taken)
+        if rest != command.key_list:
+            left[command.id] = rest
+    return left
 
 
 def _rivals(command: Command, key: str, chosen: Mapping[str, Sequence[str]]) -> list[Command]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 import unicodedata
 
 _RENAMED = {
@@ -24,7 +25,23 @@ _ALIASES = {
 }
 
 _NAMED = frozenset(
-    ["escape", "enter", "tab", "space", "backspace", "delete", "insert", "home", "end", "pageup", "pagedown", "up", "down", "left", "right"]
+    [
+        "escape",
+        "enter",
+        "tab",
+        "space",
+        "backspace",
+        "delete",
+        "insert",
+        "home",
+        "end",
+        "pageup",
+        "pagedown",
+        "up",
+        "down",
+        "left",
+        "right",
+    ]
 ) | {f"f{number}" for number in range(1, 25)}
 
 _MODIFIERS = ("ctrl", "shift", "alt")
@@ -49,7 +66,7 @@ def _single(text: str, *, lower: bool) -> str | None:
             return text.lower() if lower else text
         return _of_character(text)
     name = _ALIASES.get(text.lower(), text.lower())
-    if name in _NAMED or name in _RENAMED.values():
+    if name in _NAMED or name in _PUNCTUATION:
         return name
     try:
         return _of_character(unicodedata.lookup(name.replace("_", " ")))
@@ -62,3 +79,6 @@ def _of_character(character: str) -> str | None:
         return "space"
     name = unicodedata.name(character, "").lower().replace("-", "_").replace(" ", "_")
     return _RENAMED.get(name, name) or None
+
+
+_PUNCTUATION = frozenset(_of_character(character) for character in string.punctuation)
