@@ -297,3 +297,29 @@ async def test_an_environment_that_cannot_be_reached_is_said(store: Store) -> No
         await pilot.press("C")
         await compared(pilot)
         assert "! left-run cannot be executed: the container vakra-1 is not running" in squeezed(app)
+
+
+class CountingUp(toy.ToyEnvironment):
+    """Its answers differ from call to call."""
+
+    def __init__(self) -> None:
+        super().__init__({"rows": ""})
+        self.made = 0
+
+    async def pause(self) -> None:
+        self.made += 1
+        self.answers["rows"] = json.dumps({"rows": [{"n": n * self.made} for n in range(20_000)]})
+
+
+async def test_large_responses_are_compared_beside_the_screen(store: Store) -> None:
+    runs = [toy.ToyRun(name, [toy.prediction("u-1", calls=(call("rows"),))]) for name in "ab"]
+    instances = [toy.instance("u-1", policy="", calls=(call("rows"),))]
+    made = toy.wiring(store=store, instances=instances, runs=runs, environment=CountingUp())
+    async with opened(made, WIDE) as (app, pilot):
+        await pilot.press("C")
+        await compared(pilot)
+        assert "~ 1 other response" in squeezed(app)
+        await until(pilot, lambda: "response ~ differs" in detail(app), "the differences")
+        assert "rows[1].n" in detail(app)
+        await pilot.press("tab", "end")
+        assert "and 19,987 more values that differ" in detail(app)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,7 +17,7 @@ from vakra_tui.render import content
 from vakra_tui.state.comparison import Compared, ComparedRows, Item, Side, Where, compared, head_lines
 from vakra_tui.state.lines import Line, Lines, Span, line
 from vakra_tui.state.panes import waterfall
-from vakra_tui.state.panes.compared import detail_lines, problem_lines
+from vakra_tui.state.panes.compared import READ_IN_WORKER, detail_lines, problem_lines, response_size
 from vakra_tui.state.panes.head import short
 from vakra_tui.text import one_line
 from vakra_tui.widgets.banner import Banner
@@ -146,13 +147,25 @@ class CompareScreen(Screen[tuple[Where, int] | None]):
         self._draw_detail()
 
     def _draw_detail(self) -> None:
-        item = self.item
-        lines = detail_lines(item, self.found) if item is not None and self.found is not None else []
+        item, found = self.item, self.found
+        if item is not None and found is not None and response_size(item, found) > READ_IN_WORKER:
+            self._read_detail(item, found)
+            return
+        self.workers.cancel_group(self, "reading")
+        lines = detail_lines(item, found) if item is not None and found is not None else []
         if not lines:
             lines = [line(("Nothing differs." if self._only else "Neither side has a step.", "dim"))]
-        if self.found is not None:
-            lines += problem_lines(self.found)
+        if found is not None:
+            lines += problem_lines(found)
         self.query_one("#compare-detail", LineView).show(Lines(lines))
+
+    @work(exclusive=True, group="reading")
+    async def _read_detail(self, item: Item, found: Compared) -> None:
+        """Compare large responses beside the event loop; a newer choice cancels it."""
+        view = self.query_one("#compare-detail", LineView)
+        view.show(Lines([line(("reading \u2026", "dim"))]))
+        lines = await asyncio.to_thread(detail_lines, item, found)
+        view.show(Lines(lines))
 
     def on_resize(self) -> None:
         self.call_after_refresh(self._draw)

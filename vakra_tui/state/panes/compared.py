@@ -25,6 +25,9 @@ from vakra_tui.text import count_words, one_line, size_words
 SHOWN = 12
 """Differing values of a response that are shown before they are only counted."""
 
+READ_IN_WORKER = 50_000
+"""Characters of both responses from which on a row is compared beside the event loop."""
+
 VALUE = 300
 """Characters of a value that are shown."""
 
@@ -38,6 +41,15 @@ def detail_lines(item: Item, found: Compared) -> list[Line]:
     if item.kind == "gate":
         return _gate(item, found)
     return [line((item.name, "label"))]
+
+
+def response_size(item: Item, found: Compared) -> int:
+    """Characters of the responses that a row compares."""
+    size = 0
+    for side, index in ((found.left, item.left), (found.right, item.right)):
+        step = side.scene.rows[index].step if item.kind == "step" and index is not None else None
+        size += len(step.result.text) if step is not None and step.result is not None else 0
+    return size
 
 
 def problem_lines(found: Compared) -> list[Line]:
