@@ -19,7 +19,7 @@ LISTED = 20
 
 def main(argv: Sequence[str]) -> int:
     parser = Parser(prog="vakra-tui compare", description="Compare two reports on the instances that both count.")
-    parser.add_argument("first", metavar="REPORT")
+    parser.add_argument("first", metavar="REPORT", help="a file that --out wrote, or - for stdin")
     parser.add_argument("second", metavar="REPORT")
     parser.add_argument("--format", choices=("table", "json"), default="table")
     arguments = parser.parse_args(argv)
