@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from random import Random
 from typing import Any, get_args
 
 import pytest
-from agent_endpoint import Body, Endpoint, calls, completion, failure, text
+from agent_endpoint import Endpoint
+from agent_faults import FAULTS, Injected
 from agent_oracle import Oracle
-from fastapi import Response
 
 from eval.agents import Production
 from eval.environments import EnvironmentChain
@@ -81,36 +80,6 @@ def test_oracle_never_uses_a_forbidden_source(endpoint: Endpoint, instances: lis
             assert any(instance.policy in system for system in asked)
 
 
-def _faults() -> dict[str, Any]:
-    """Every kind of fault, by name; each takes the place of one answer."""
-    return {
-        "cut arguments": lambda body: calls((_some_tool(body), '{"a": "b')),
-        "arguments twice": lambda body: calls((_some_tool(body), json.dumps(json.dumps({"x": 1})))),
-        "bad escape": lambda body: calls((_some_tool(body), '{"a": "\\d"}')),
-        "arguments a list": lambda body: calls((_some_tool(body), "[1]")),
-        "unknown tool": lambda body: calls(("no_such_tool", {})),
-        "text call": lambda body: text('<tool_call>\n{"name": "x", "arguments": {}}\n</tool_call>'),
-        "length": lambda body: calls((_some_tool(body), {}), finish="length"),
-        "only reasoning": lambda body: text(None, "length", reasoning_content="hm"),
-        "empty": lambda body: text(""),
-        "error in 200": lambda body: {"choices": None, "error": {"code": "quota_exceeded", "message": "none left"}},
-        "rate limit in 200": lambda body: {"choices": None, "error": {"code": 429, "message": "rate limit"}},
-        "no choices": lambda body: {"id": "x", "choices": [], "usage": None},
-        "html": lambda body: b"<html>502</html>",
-        "429": lambda body: failure(429, "slow down", {"retry-after": "0"}),
-        "500": lambda body: failure(500, "boom", {"retry-after": "0"}),
-        "400": lambda body: failure(400, "messages.1.content: invalid", type="invalid_request_error"),
-        "too long": lambda body: failure(400, "maximum context length exceeded", code="context_length_exceeded"),
-        "same ids": lambda body: calls((_some_tool(body), {}, ""), (_some_tool(body), {}, "")),
-        "harmony": lambda body: calls((f"{_some_tool(body)}<|channel|>commentary", {})),
-        "filtered": lambda body: completion({"content": None}, "content_filter"),
-    }
-
-
-def _some_tool(body: Body) -> str:
-    return str(body["tools"][0]["function"]["name"])
-
-
 @pytest.mark.parametrize("stream", [False, True])
 def test_no_instance_is_lost(
     endpoint: Endpoint,
@@ -121,19 +90,10 @@ def test_no_instance_is_lost(
 ) -> None:
     """Every kind of fault at a tenth of the answers: each instance ends with one status, and the batch goes on."""
     monkeypatch.setenv("VAKRA_TUI_AGENT_SETTINGS", json.dumps({"stream": stream, "max_turns": 25}))
-    oracle, random, injected = Oracle(instances), Random(7), dict.fromkeys(_faults(), 0)
-
-    def answer(body: Body) -> Response | Body | bytes:
-        if random.random() < 0.3:
-            name = random.choice(list(injected))
-            injected[name] += 1
-            return _faults()[name](body)  # type: ignore[no-any-return]
-        return oracle(body)  # type: ignore[no-any-return]
-
-    endpoint.default = answer
+    endpoint.default = injected = Injected(Oracle(instances), tuple(FAULTS), rate=0.3)
     code, report = batch(endpoint, tmp_path, "--predictions-out", str(tmp_path / "made"))
     assert code in (0, 4)
-    assert sum(injected.values()) > 40
+    assert sum(injected.counts.values()) > 40
     assert len(report["instances"]) == len(instances)
     for line in report["instances"]:
         assert line["status"] in ("scored", "unscored"), line
@@ -148,18 +108,21 @@ def test_settings_are_valid() -> None:
     assert AgentSettings().max_turns > 12
 
 
-@pytest.mark.parametrize("kind", sorted(_faults()))
+@pytest.mark.parametrize("kind", FAULTS)
 async def test_a_tenth_of_one_fault(endpoint: Endpoint, instances: list[Instance], kind: str) -> None:
-    """The whole sample, a tenth of all answers replaced by one kind of fault: one known status an instance."""
+    """A tenth of all answers replaced by one kind of fault: one known status an instance.
+
+    Every fourth instance of the sample; ``scripts/measure_faults.py`` does it with all of them.
+    """
     dataset = Dataset.open(sample_dataset())
-    oracle, random = Oracle(instances), Random(kind)
-    endpoint.default = lambda body: _faults()[kind](body) if random.random() < 0.1 else oracle(body)
+    endpoint.default = injected = Injected(Oracle(instances), (kind,))
     agent = ReactAgent("m", endpoint.base_url, AgentSettings())
     quick = RetryPolicy(first_wait_s=0.01, longest_backoff_s=0.05)
     agent.client = Client(EndpointSettings(model="m", base_url=endpoint.base_url, concurrency=16, retries=quick))
     production = Production(agent, dataset, EnvironmentChain([NativeEnvironment(dataset)]))
-    refs = list(dataset.refs())
+    refs = list(dataset.refs())[::4]
     assert await production.run(refs, asyncio.Event())
+    assert injected.counts[kind] > 0
     assert production.done == len(refs) == sum(production.counts.values())
     assert set(production.counts) <= set(get_args(AgentStatus)) - {"unfinished", "environment", "agent"}
     assert production.counts["answered"] > len(refs) // 4
