@@ -54,6 +54,31 @@ def scope_of(info: ReportInfo, extra: Mapping[str, str] | None = None) -> str:
     return _digest(msgspec.json.encode(decisive, order="sorted"))
 
 
+def register_of(dataset: str, run: str) -> str:
+    """The scope under which batches on a dataset and a run (fingerprints) leave by which settings they were made."""
+    return "settings " + _digest(f"{dataset} {run}".encode())
+
+
+def settings_of(info: ReportInfo) -> bytes:
+    """By which settings results are made, as what a register holds."""
+    environments = [environment.kind for environment in info.environments]
+    return msgspec.json.encode(
+        {"profile": info.profile, "judge": msgspec.to_builtins(info.judge), "environments": environments},
+        order="sorted",
+    )
+
+
+def settings_words(payload: bytes) -> str:
+    """The settings of a register's row in words; empty for what ``settings_of`` did not write."""
+    try:
+        found = msgspec.json.decode(payload)
+        judge = " ".join(str(found["judge"][name]) for name in ("kind", "model") if found["judge"].get(name))
+        environments = ", ".join(str(kind) for kind in found["environments"])
+        return f"profile {found['profile']}, judge {judge}, environment {environments}"
+    except (msgspec.DecodeError, KeyError, TypeError, AttributeError):
+        return ""
+
+
 HumanKey = tuple[str, Gate]
 """(uuid, gate)."""
 

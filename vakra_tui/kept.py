@@ -64,6 +64,15 @@ class KeptVerdicts:
                 except msgspec.DecodeError:
                     continue  # written by another version of this program
 
+    def others(self, index: int) -> list[str]:
+        """By which other settings a run of this very content was scored before, in words. Raises ``StoreError``."""
+        from eval.resume import register_of, settings_words
+
+        wiring = self._wiring
+        register = register_of(wiring.dataset.fingerprint(), wiring.runs[index].fingerprint())
+        rows = [settings_words(body) for scope, body in wiring.store.results(register) if scope != self.scope(index)]
+        return sorted({words for words in rows if words})
+
     def keep(
         self,
         index: int,

@@ -183,6 +183,9 @@ class ToyKept:
     def read(self, index: int) -> Any:
         return ()
 
+    def others(self, index: int) -> list[str]:
+        return []
+
     def keep(self, index: int, *scored: Any) -> None:
         return None
 

@@ -105,6 +105,8 @@ async def test_other_settings_and_later_rulings_are_not_taken_for_it(address: st
         listing = world.open()
         await world.read_verdicts()
         assert not any(entry.verdicts for entry in listing.entries), other
+        said = "flawed by profile paper, judge offline, environment native"
+        assert (said in listing.others_words()) == ("runs" not in other)
         await world.close()
     world = World(Wiring(options(address)))
     listing = world.open()

@@ -224,13 +224,16 @@ async def _score(
     from eval.collecting import rare_collections
     from eval.engine import Engine, RunPlan
     from eval.results import Results
-    from eval.resume import scope_of
+    from eval.resume import register_of, scope_of, settings_of
     from vakra_tui.scoring import scorer
 
     rulings = {info.run_name: wiring.human_rulings(index) for index, info in enumerate(infos)}
     local, items = scorer(wiring, rulings, keep=_kept(wiring, batch))
     for info, run_items in zip(infos, items, strict=True):
-        results = Results(len(run_items), store=wiring.store, scope=scope_of(info, wiring.decisive()))
+        scope = scope_of(info, wiring.decisive())
+        register = register_of(info.dataset_fingerprint, info.run_fingerprint or "")
+        wiring.store.put_results(register, [(scope, settings_of(info))])
+        results = Results(len(run_items), store=wiring.store, scope=scope)
         plans.append(RunPlan(items=run_items, results=results, rulings=rulings[info.run_name]))
     progress = Progress(sum(len(run_items) for run_items in items), quiet=batch.quiet)
     chosen = _pool(wiring, rulings, batch) if batch.workers > 1 else local

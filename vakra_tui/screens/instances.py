@@ -112,7 +112,8 @@ class InstancesScreen(NarrowingVerbs):
         self.query_one("#columns", Banner).show_lines([(*line("  "), *head)])
         self.rows.reload()
         counts = self.note or line((f" {listing.counts()}", "dim"), *self.app.problem_words())
-        told = [self._about_filter(), self._about_files(), counts]
+        others = listing.others_words()
+        told = [self._about_filter(), self._about_files(), line((f" {others}", "dim")) if others else (), counts]
         self.query_one("#counts", Banner).show_lines([each for each in told if each])
 
     def _about_filter(self) -> Line:

@@ -87,6 +87,9 @@ class Gathering:
         known = {(entry.capability, entry.domain, entry.uuid): entry for entry in self.listing.entries}
         for index, name in enumerate(self.wiring.run_names):
             kept = await asyncio.to_thread(lambda index=index: list(self.wiring.kept.read(index)))  # type: ignore[misc]
+            others = await asyncio.to_thread(self.wiring.kept.others, index) if not kept else []
+            if others:
+                self.listing.others[name] = others
             for item, verdict in kept:
                 entry = known.get((item.capability, item.domain, item.uuid))
                 if entry is not None and name not in entry.verdicts:

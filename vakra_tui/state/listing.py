@@ -55,7 +55,8 @@ class Found:
 class Listing:
     """All entries and those that the present search shows. Rows are made into lines only when looked at.
 
-    ``source`` says by which profile and judge the verdicts are made, ``busy`` which files are being written.
+    ``source`` says by which profile and judge the verdicts are made, ``others`` by which other settings the store holds
+    some of a run (in words), ``busy`` which files are being written.
     """
 
     def __init__(self, entries: Sequence[Entry], runs: Sequence[str]) -> None:
@@ -65,6 +66,7 @@ class Listing:
         self.shown: list[Entry] = list(entries)
         self.profile = "paper"
         self.source = ""
+        self.others: dict[str, list[str]] = {}
         self.problem = ""
         self.order: Order | None = None
         self.only: Only | None = None
@@ -264,6 +266,15 @@ class Listing:
                 words.append(f"{number:,} {said}")
         words += self._about_runs()
         return " \u00b7 ".join(words)
+
+    def others_words(self) -> str:
+        """Of which runs the store holds verdicts by other settings alone; empty where there are none."""
+        found = [
+            f"{one_line(run, 24)} by {' or by '.join(words)}"
+            for run, words in self.others.items()
+            if not any(run in entry.verdicts for entry in self.entries)
+        ]
+        return f"scored before with other options: {'; '.join(found)}" if found else ""
 
     def _about_runs(self) -> list[str]:
         words = []

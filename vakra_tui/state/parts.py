@@ -23,6 +23,8 @@ class Kept(Protocol):
 
     def read(self, index: int) -> Iterable[tuple[Item, Verdict]]: ...
 
+    def others(self, index: int) -> list[str]: ...
+
     def keep(
         self,
         index: int,
