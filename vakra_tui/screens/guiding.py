@@ -14,6 +14,7 @@ from vakra_tui.widgets.step_view import StepView
 
 if TYPE_CHECKING:
     from eval.model import Verdict
+    from vakra_tui.state.scene import Scene
 
 NOTE_AT_MOST = 2_000
 """Characters of a note that the dialog takes up again."""
@@ -29,6 +30,14 @@ class GuidingVerbs(DebugBase):
         super().__init__(*arguments, **named)
         self._led: Verdict | None = None
         self.evidence_shown = 0
+        self._found: tuple[Scene | None, tuple[Place, ...]] = (None, ())
+
+    @property
+    def _places(self) -> tuple[Place, ...]:
+        """What the deciding gate points at, looked for once a scene."""
+        if self.scene is not None and self._found[0] is not self.scene:
+            self._found = (self.scene, places(self.scene))
+        return self._found[1] if self.scene is not None else ()
 
     # --- the evidence of the deciding gate -----------------------------------------------------------------------
 
@@ -37,7 +46,7 @@ class GuidingVerbs(DebugBase):
         scene = self.scene
         if scene is None:
             return
-        found = places(scene)
+        found = self._places
         if not found:
             self.app.toast(self._nothing_to_see(), warn=scene.verdict is None)
             return
@@ -73,7 +82,7 @@ class GuidingVerbs(DebugBase):
             return None
         if row.hop is not None:
             return row.hop
-        return next((place.hop for place in places(scene) if place.step == self.cursor), None)
+        return next((place.hop for place in self._places if place.step == self.cursor), None)
 
     def point_at_hop(self, hop: int | None, *, bring: bool = True) -> None:
         """Mark a hop of the reference path and ``bring`` it into view; None takes the mark away."""
