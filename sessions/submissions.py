@@ -95,14 +95,18 @@ class Run:
         return tuple(self._torn)
 
     def keep_from(self, former: Run, paths: Iterable[Path]) -> None:
-        """Name the predictions of files that cannot be read now as a former reading of the run did.
+        """Name the predictions of files that cannot be read now as a former reading of the run did, and no others.
 
-        What is in a file now counts where both name it; the others cannot be loaded.
+        Such predictions cannot be loaded until their file is read again.
         """
         wanted = set(paths)
+        for key, ref in list(self._by_instance.items()):
+            place = self._places.get(ref)
+            if place is not None and place[0].path in wanted:
+                del self._by_instance[key], self._places[ref]
         for key, ref in former._by_instance.items():
-            place = former._places[ref]
-            if place[0].path in wanted and key not in self._by_instance:
+            place = former._places.get(ref)
+            if place is not None and place[0].path in wanted and key not in self._by_instance:
                 self._by_instance[key] = ref
                 self._places[ref] = place
 

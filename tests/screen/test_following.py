@@ -12,6 +12,7 @@ from screen_reading import squeezed, until, until_shown
 
 from eval.model import Verdict
 from sessions.store import Store
+from toolenv.errors import DataError
 from toolenv.model import CAPABILITY_DIRS
 from vakra_tui.app import VakraApp
 from vakra_tui.options import Options
@@ -96,6 +97,8 @@ async def test_a_file_is_taken_up_when_it_rests_and_is_whole(files: Files, world
     assert world.listing.entries == before
     assert world.problems == (), "what is being written is not wrong"
     assert (scored(world, "hockey"), scored(world, "cars")) == (30, 30), "what was known stays"
+    with pytest.raises(DataError, match="is being written"):
+        world.session(before[30])._load()
     assert not await world.follow(), "nothing has changed since"
     files.write(path, whole)
     assert not await world.follow()

@@ -289,8 +289,16 @@ class World(Gathering):
             chosen = run if run is not None else next(iter(entry.predictions), None)
             if stored is not None:
                 chosen = self._run_of(stored)
-            prediction = self._prediction(entry, chosen)
-            instance = self._instance(entry, prediction)
+            try:
+                prediction = self._prediction(entry, chosen)
+                instance = self._instance(entry, prediction)
+            except DataError as error:
+                if not self.is_busy(entry):
+                    raise
+                raise DataError(
+                    "A file of this row is being written. The row opens when the file is whole again; "
+                    "u in the list reads the file as it is."
+                ) from error
 
             def learned(verdict: Verdict) -> None:
                 if chosen is not None and self.profile == "paper" and self.readings == readings:
