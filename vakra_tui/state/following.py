@@ -1,23 +1,28 @@
 """Staying in step with files that are rewritten while the screen shows them.
 
-What was read stays until a file rests and can be read to its end; then its rows are read again and lose the verdicts
-that were about its former content. Nothing here writes, locks, moves or deletes a file.
+What was read stays until a file can be read to its end and did not change meanwhile; then its rows are read again and
+lose the verdicts that were about its former content. Nothing here writes, locks, moves or deletes a file.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolenv.errors import DataError
-from vakra_tui.state.watching import Looks, Watch
+from vakra_tui.state.watching import Looks, Watch, look
 
 if TYPE_CHECKING:
     from sessions.submissions import Run
     from toolenv.dataset import Dataset
+
+
+REST = 10
+"""Between two readings of files that go on changing lies so many times what a reading takes."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,7 @@ class Following:
         self._readings = readings
         self._watch = Watch(_watched(readings))
         self._tried: Looks = {}
+        self._rested_at = 0.0
         self.busy: frozenset[Path] = frozenset()
 
     def is_busy(self, paths: Iterable[Path]) -> bool:
@@ -54,76 +60,83 @@ class Following:
         return self._watch.differ(paths)
 
     async def news(self, *, as_it_is: bool = False) -> News | None:
-        """What to take up, None where there is nothing. ``as_it_is``: also files that do not rest or are torn."""
+        """What to take up, None where there is nothing. ``as_it_is``: torn files, too.
+
+        Files that go on changing are read again only a small part of the time.
+        """
         changed = self._watch.changed()
         if not changed:
             self.busy = frozenset()
             return None
-        moving = frozenset() if as_it_is else frozenset(path for path in changed if not self._watch.rests(path))
-        resting = frozenset(changed) - moving
-        self.busy = frozenset(path for path in changed if not path.is_dir())
         looks = {path: self._watch.now[path] for path in changed}
-        if not resting or (looks == self._tried and not as_it_is):
+        self.busy = _files(changed)
+        if not as_it_is and (looks == self._tried or time.monotonic() < self._rested_at):
             return None
+        began = time.monotonic()
+        news, left = await asyncio.to_thread(self._read, frozenset(changed), looks, as_it_is)
         self._tried = looks
-        found = await asyncio.to_thread(self._read, resting, moving, as_it_is)
-        if found is None:
+        self._rested_at = began + REST * (time.monotonic() - began)
+        self.busy = _files(left)
+        if news is None:
             return None
-        news, torn = found
         readings = Readings(news.dataset or self._readings.dataset, {**self._readings.runs, **news.runs})
         self._watch = self._watch.after(_watched(readings), news.changed, looks)
         self._readings = readings
-        self.busy = frozenset(path for path in moving | torn if not path.is_dir())
         return news
 
-    def _read(
-        self, resting: frozenset[Path], moving: frozenset[Path], as_it_is: bool
-    ) -> tuple[News, frozenset[Path]] | None:
-        """New readings of what rests, and the files among it that are torn. In a worker thread."""
+    def _read(self, changed: frozenset[Path], looks: Looks, as_it_is: bool) -> tuple[News | None, set[Path]]:
+        """New readings, and the changed files that could not be taken up. In a worker thread."""
         former = self._readings
-        dataset: Dataset | None = None
-        torn: set[Path] = set()
-        taken: set[Path] = set()
-        of_dataset = _of_dataset(former.dataset)
-        if resting & of_dataset and not moving & of_dataset:
-            dataset, torn_here = self._dataset(as_it_is)
-            torn |= torn_here
-            taken |= resting & of_dataset if dataset is not None else set()
+        of_dataset = changed & _of_dataset(former.dataset)
+        dataset = self._dataset(as_it_is) if of_dataset else None
+        opened = {
+            name: again
+            for name, run in former.runs.items()
+            if changed & _of_run(run) and (again := self._run(run, dataset or former.dataset)) is not None
+        }
+        moved = set() if as_it_is else {path for path, seen in look(changed).items() if seen != looks[path]}
+        if moved & of_dataset:
+            dataset = None
+        taken = set(of_dataset) if dataset is not None else set()
         runs: dict[str, Run] = {}
-        for name, run in former.runs.items():
-            files = _of_run(run)
-            if not resting & files:
-                continue
-            again = self._run(run, dataset or former.dataset)
-            if again is None:
-                continue
-            gone = {path for path in resting & files if not path.exists()}
-            unread = set() if as_it_is else (set(again.torn_files) | moving | gone) & {*files, *again.files}
-            again.keep_from(run, unread)
-            torn |= unread
-            taken |= ((resting & files) | (set(again.files) - set(run.files))) - unread
-            runs[name] = again
+        for name, again in opened.items():
+            run = former.runs[name]
+            if not as_it_is:
+                gone = {path for path in changed & set(run.files) if looks[path] is None}
+                unread = set(again.torn_files) | (moved & {*run.files, *again.files}) | gone
+                again.keep_from(run, unread)
+                taken |= (changed & _of_run(run)) - unread - moved
+            else:
+                taken |= changed & _of_run(run)
+                unread = set()
+            taken |= set(again.files) - set(run.files) - unread
+            if taken & {*again.files, *_of_run(run)}:
+                runs[name] = again
+        left = set(changed) - taken
         if dataset is None and not runs:
-            return None
-        return News(dataset, runs, frozenset(taken)), frozenset(torn)
+            return None, left
+        return News(dataset, runs, frozenset(taken)), left
 
-    def _dataset(self, as_it_is: bool) -> tuple[Dataset | None, set[Path]]:
+    def _dataset(self, as_it_is: bool) -> Dataset | None:
+        """The dataset read again, None where that cannot be done or a file of it is torn."""
         from toolenv.dataset import Dataset
 
         former = self._readings.dataset
         try:
             again = Dataset.open(former.path, split=former.split)
         except DataError:
-            return None, set()
-        if again.torn_files and not as_it_is:
-            return None, set(again.torn_files)
-        return again, set()
+            return None
+        return None if again.torn_files and not as_it_is else again
 
     def _run(self, run: Run, dataset: Dataset) -> Run | None:
         try:
             return type(run).open(run.path, dataset)
         except DataError:
             return None
+
+
+def _files(paths: Iterable[Path]) -> frozenset[Path]:
+    return frozenset(path for path in paths if not path.is_dir())
 
 
 def _of_dataset(dataset: Dataset) -> set[Path]:

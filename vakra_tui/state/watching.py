@@ -34,25 +34,20 @@ def _look(path: Path) -> Look | None:
 
 
 class Watch:
-    """Tells which files differ from what they were when they were read, and which of them rest again."""
+    """Tells which files differ from what they were when they were read."""
 
     def __init__(self, paths: Iterable[Path]) -> None:
         self._read: dict[Path, Look | None] = look(paths)
-        self._last: Looks = self._read
         self.now: Looks = self._read
 
     def changed(self) -> tuple[Path, ...]:
         """The files and folders that are not what they were when they were read; looks anew."""
-        self._last, self.now = self.now, look(self._read)
+        self.now = look(self._read)
         return tuple(path for path, seen in self._read.items() if self.now[path] != seen)
 
     def differ(self, paths: Iterable[Path]) -> bool:
         """Whether one of these is not what it was when it was read; looks at them alone."""
         return any(path in self._read and _look(path) != self._read[path] for path in paths)
-
-    def rests(self, path: Path) -> bool:
-        """Whether a path looked the same at the last two looks."""
-        return self._last.get(path) == self.now.get(path)
 
     def after(self, paths: Iterable[Path], taken: Iterable[Path], looks: Looks) -> Watch:
         """A watch over ``paths`` that knows ``taken`` ones as they looked when they were read; others as before."""
@@ -63,5 +58,5 @@ class Watch:
                 watch._read[path] = looks[path] if path in looks else _look(path)
             else:
                 watch._read[path] = self._read[path]
-        watch._last = watch.now = look(watch._read)
+        watch.now = look(watch._read)
         return watch
