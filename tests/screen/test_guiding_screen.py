@@ -155,6 +155,35 @@ async def test_marks_and_notes_are_shown_kept_and_taken_away(store: Store) -> No
         await until(pilot, lambda: "\u270e" not in pane(app, steps), "no note")
 
 
+async def test_marked_steps_are_gone_to_round_the_end(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        screen = debugger(app)
+        steps = screen.query_one("#steps")
+        await pilot.press("apostrophe")
+        await until(pilot, lambda: any("No step is marked" in note.message for note in app._notifications), "a toast")
+        await pilot.press("m")
+        await until(pilot, lambda: pane(app, steps).count("\u25c6") == 1, "a mark")
+        await pilot.press("b", "b", "m")
+        await until(pilot, lambda: pane(app, steps).count("\u25c6") == 2, "two marks")
+        await pilot.press("apostrophe")
+        assert screen.cursor == 2
+        await pilot.press("apostrophe")
+        assert screen.cursor == 0
+
+
+async def test_a_click_on_a_hop_leads_to_the_step_that_stands_for_it(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        screen = debugger(app)
+        view = screen.query_one("#truth", LineView)
+        graph = view.source
+        assert isinstance(graph, HopGraph)
+        for hop, cursor in ((1, 0), (2, 1), (3, 2)):
+            row = (graph.row_of(hop) or 0) - view.scroll_offset.y
+            await pilot.click(view, offset=(8, row))
+            await pilot.pause()
+            assert (screen.cursor, graph.marked) == (cursor, hop)
+
+
 async def test_branches_are_drawn_between_the_steps_and_enter_looks_at_one(store: Store) -> None:
     async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
         steps = debugger(app).query_one("#steps")
@@ -171,7 +200,7 @@ async def test_branches_are_drawn_between_the_steps_and_enter_looks_at_one(store
         assert "fork 1a H +1 step" in pane(app, steps)
 
 
-@pytest.mark.parametrize("text", TOGETHER, ids=["brackets", "more brackets", "controls", "wide"])
+@pytest.mark.parametrize("text", TOGETHER, ids=range(len(TOGETHER)))
 async def test_hostile_text_through_the_verdict_the_dialogs_and_the_notes(text: str, tmp_path: Path) -> None:
     store = Store.open(f"sqlite:///{tmp_path / 's.sqlite'}")
     wiring = world_of(text, store)

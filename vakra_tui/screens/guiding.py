@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from textual import events, on, work
 
 from vakra_tui.screens.debug_base import DebugBase
-from vakra_tui.state.diagnosis import Place, next_divergence, places
+from vakra_tui.state.diagnosis import Place, index_of, next_divergence, next_mark, places
 from vakra_tui.state.panes.hop_graph import HopGraph
 from vakra_tui.widgets.line_view import LineView
 from vakra_tui.widgets.step_view import StepView
@@ -114,6 +114,24 @@ class GuidingVerbs(DebugBase):
     def _waterfall_clicked(self) -> None:
         self.action_evidence()
 
+    @on(events.Click, "#truth")
+    def _truth_clicked(self, event: events.Click) -> None:
+        """To the step that stands for the hop that was clicked, or where it was due."""
+        view = self.query_one("#truth", LineView)
+        scene = self.scene
+        if scene is None or not isinstance(view.source, HopGraph):
+            return
+        number = view.source.node_at(event.y + view.scroll_offset.y)
+        hop = next((each for each in scene.truth.hops if each.number == number), None)
+        if hop is None:
+            return
+        step = index_of(scene, hop.aligned or hop.recovered_at)
+        if step is None:
+            step = next((place.step for place in self._places if place.hop == number), None)
+        if step is not None:
+            self._move(step)
+        self.point_at_hop(number)
+
     @work(exclusive=True, group="doing")
     async def action_inspect(self) -> None:
         """The verdict explained: every gate with its evidence, what a judge was shown and what it said."""
@@ -153,6 +171,14 @@ class GuidingVerbs(DebugBase):
                 self.app.toast("No further divergence from the reference path.")
 
     # --- marks and notes ---------------------------------------------------------------------------------------------
+
+    def action_next_mark(self) -> None:
+        """On to the next step that is marked or has a note, round the end."""
+        index = next_mark(self.scene, self.cursor) if self.scene is not None else None
+        if index is None:
+            self.app.toast("No step is marked or has a note; m marks, M notes.")
+        else:
+            self._move(index)
 
     @work(group="session")
     async def action_mark_step(self) -> None:

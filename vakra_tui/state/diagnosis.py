@@ -276,6 +276,12 @@ def next_divergence(scene: Scene, after: int) -> int | None:
     return next((index for index in range(after + 1, len(scene.rows)) if diverges(scene, scene.rows[index])), None)
 
 
+def next_mark(scene: Scene, after: int) -> int | None:
+    """Index of the next step behind ``after`` that is marked or has a note, else of the first; None without any."""
+    left = [index for index, row in enumerate(scene.rows) if row.marked or row.remarks]
+    return next((index for index in left if index > after), left[0] if left else None)
+
+
 def diverges(scene: Scene, row: StepRow) -> bool:
     """Whether an executed step does something else than the reference, fails, or breaks the policy."""
     if row.step is None:

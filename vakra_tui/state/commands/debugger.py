@@ -160,6 +160,14 @@ DEBUGGER: tuple[Command, ...] = (
         panes=("steps", "step"),
     ),
     Command(
+        "debugger.next-mark",
+        "apostrophe",
+        "next_mark",
+        "on to the next step that is marked or has a note, round the end",
+        TIME,
+        panes=("steps",),
+    ),
+    Command(
         "debugger.copy",
         "y",
         "copy",

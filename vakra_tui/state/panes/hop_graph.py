@@ -56,6 +56,7 @@ class HopGraph:
         self._rows = tuple(rows)
         self._lines: list[Line] = []
         self._begins: dict[int, int] = {}
+        self._nodes: list[int] = []
         self._width = -1
         self._shown_mark = 0
         self.marked = 0
@@ -83,8 +84,13 @@ class HopGraph:
         """The index of the first line of a node, at the width last laid out."""
         return self._begins.get(node)
 
+    def node_at(self, index: int) -> int:
+        """The node to which a line belongs, 0 where it belongs to none."""
+        return self._nodes[index] if 0 <= index < len(self._nodes) else 0
+
     def _lay_out(self, width: int) -> None:
         self._lines = [part for content in self._head for part in wrap(content, width)]
+        self._nodes = [0] * len(self._lines)
         self._begins = {}
         edges = _edges(self._rows, LANES_WIDE if width >= NARROW else LANES_NARROW)
         lanes = 1 + max((edge.lane for edge in edges), default=-1)
@@ -98,6 +104,7 @@ class HopGraph:
                 drawn = first if number == 0 else rest
                 lead = Span("\u2503" if bar else " ", "accent" if bar else "")
                 self._lines.append((lead, Span(drawn, "dim"), *part))
+                self._nodes.append(row.node)
 
 
 def _edges(rows: Sequence[GraphRow], most: int) -> list[_Edge]:
