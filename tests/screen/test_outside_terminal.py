@@ -1,0 +1,49 @@
+"""A user's pager in a real terminal: it gets the text, and the screen comes back as it was."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from test_real_terminal import COMMAND, Terminal, terminal
+
+__all__ = ["terminal"]
+
+pytestmark = [
+    pytest.mark.tmux,
+    pytest.mark.skipif(shutil.which("tmux") is None, reason="the tmux program is not installed"),
+]
+
+PAGER = """#!/bin/sh
+echo "pager of $1"
+cat "$1"
+echo "last line, press enter"
+read x
+"""
+
+
+def test_a_pager_has_the_terminal_and_gives_it_back(terminal: Callable[[int, int], Terminal], tmp_path: Path) -> None:
+    pager = tmp_path / "my pager"
+    pager.write_text(PAGER)
+    pager.chmod(0o700)
+    screen = terminal(120, 36)
+    screen.keys(f"PAGER=\"'{pager}'\" EDITOR= VISUAL= {COMMAND} --run flawed --capability 2 --limit 1", "Enter")
+    screen.until_shown("1 instance")
+    screen.keys("Enter")
+    screen.until_shown("BROKEN", "RIGHT")
+    screen.keys("P")
+    screen.until_shown("Open what?", "response")
+    screen.keys("Enter")
+    text = screen.until_shown("pager of ", "last line, press enter")
+    assert "BROKEN" not in text
+    place = Path(text.split("pager of ")[1].split("\n")[0].strip())
+    assert place.name == "response.txt" and place.exists()
+    screen.keys("Enter")
+    screen.until_shown("BROKEN", "RIGHT", "steps 2")
+    assert not place.exists() and not place.parent.exists()
+    screen.keys("b")
+    screen.until_shown("steps 2")
+    screen.keys("q")
+    screen.until_shown("ready$")
