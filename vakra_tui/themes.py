@@ -21,6 +21,7 @@ DARK = Theme(
         "footer-key-foreground": "#8fb8f0",
         "footer-description-foreground": "#d5dae3",
         "text-muted": "#a9b3c1",
+        "pane-border": "#4b5363",
         "row-cursor": "#262b35",
         "row-cursor-focus": "#1d2f4a",
     },
@@ -43,6 +44,7 @@ LIGHT = Theme(
         "footer-key-foreground": "#1650b0",
         "footer-description-foreground": "#262c36",
         "text-muted": "#4d5562",
+        "pane-border": "#9aa2ae",
         "row-cursor": "#e2e6ed",
         "row-cursor-focus": "#cfdffb",
     },
@@ -67,12 +69,16 @@ HIGH_CONTRAST = Theme(
         "text-muted": "#ffffff",
         "border": "#ffffff",
         "border-blurred": "#c0c0c0",
+        "pane-border": "#c0c0c0",
         "row-cursor": "#262626",
         "row-cursor-focus": "#002a66",
     },
 )
 
-OWN_VARIABLES = ("row-cursor", "row-cursor-focus")
-"""Variables that the library's own themes lack: the ground of a list's cursor without and with the keyboard."""
+GROUNDS = ("row-cursor", "row-cursor-focus")
+"""The ground of a list's cursor without and with the keyboard."""
+
+OWN_VARIABLES = ("pane-border", *GROUNDS)
+"""Variables that the library's own themes lack."""
 
 ALL = (DARK, LIGHT, HIGH_CONTRAST)

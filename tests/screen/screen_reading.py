@@ -26,7 +26,11 @@ def shown(app: VakraApp) -> str:
     return "\n".join(rows(app))
 
 
-FRAMES = str.maketrans(dict.fromkeys("\u00a0\u2502\u256d\u256e\u2570\u256f\u2500\u258f\u258e\u258c", " "))
+FRAMES = str.maketrans(
+    dict.fromkeys(
+        "\u00a0\u2502\u256d\u256e\u2570\u256f\u2500\u2503\u250f\u2513\u2517\u251b\u2501\u258f\u258e\u258c", " "
+    )
+)
 
 
 def pane(app: VakraApp, widget: Widget) -> str:

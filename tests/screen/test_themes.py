@@ -12,6 +12,7 @@ from rich.style import Style
 from screen_opening import opened
 from screen_reading import debugger, shown, until, until_settled, until_shown
 from textual.color import Color as ScreenColor
+from textual.theme import Theme
 
 from sessions.store import Store
 from vakra_tui import themes
@@ -59,7 +60,7 @@ def grounds(name: str) -> dict[str, tuple[int, int, int]]:
     """What text stands on in a theme: the screen, bars and dialogs, the cursor with and without the keyboard."""
     theme = next(each for each in themes.ALL if each.name == name)
     colours = {**theme.to_color_system().generate(), **theme.variables}
-    names = ("background", "surface", "panel", *themes.OWN_VARIABLES)
+    names = ("background", "surface", "panel", *themes.GROUNDS)
     return {ground: ScreenColor.parse(colours[ground]).rgb for ground in names}
 
 
@@ -74,6 +75,14 @@ def test_every_role_can_be_read_on_every_ground(name: str, colours: Palette) -> 
             if ratio < LEAST[name]:
                 weak.append(f"{role} on {ground}: {ratio:.1f}")
     assert not weak
+
+
+@pytest.mark.parametrize("theme", themes.ALL, ids=lambda theme: theme.name)
+def test_frames_can_be_seen(theme: Theme) -> None:
+    """By WCAG 2 what is no text needs a ratio of 3 where it tells something; the focused frame is heavier as well."""
+    ground = ScreenColor.parse(theme.background or "").rgb
+    assert contrast(ScreenColor.parse(theme.primary).rgb, ground) >= 3
+    assert contrast(ScreenColor.parse(theme.variables["pane-border"]).rgb, ground) >= 2
 
 
 def test_every_palette_has_every_role() -> None:
