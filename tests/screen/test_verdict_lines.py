@@ -122,3 +122,14 @@ async def test_evidence_of_any_form_is_told_and_nothing_is_lost() -> None:
     assert "hop 3 at step 3 get_city  not found v0, v1" in text and "and 8 more  in all 20" in text
     assert f"strange {json.dumps({'a': [1]})}" in text
     assert "looking up what the judge saw" in text
+
+
+async def test_a_hidden_reference_stays_hidden() -> None:
+    async with session_on(toy.wiring(store=Store.open("sqlite://"))) as session:
+        await session.toggle_reference()
+        assert session.scene is not None
+        hidden = text_of(verdict_lines(session.scene, await session.asked()))
+        await session.toggle_reference()
+        whole = text_of(verdict_lines(session.scene, await session.asked()))
+    assert "reference call" not in hidden and "which is hidden; O shows it" in hidden
+    assert "reference call" in whole

@@ -79,6 +79,12 @@ def verdict_lines(scene: Scene, asked: Sequence[Asked] | None) -> list[Line]:
     for mark in verdict.marks:
         lines.append(line(("mark  ", "label"), (mark, "strong"), HANG, f": {MARKS_MEAN.get(mark, '')}"))
     lines.append(line(("judge  ", "label"), scene.judge or "none"))
+    if not scene.reference_shown and scene.hints < len(scene.truth.hops):
+        return [
+            *lines,
+            BLANK,
+            line(("What a judge sees holds the reference path, which is hidden; O shows it.", "dim")),
+        ]
     return [*lines, *_asked(asked)]
 
 
