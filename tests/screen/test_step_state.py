@@ -21,7 +21,7 @@ from vakra_tui.state.lines import Lines, line, plain, text_of
 from vakra_tui.state.panes.call import CallLines, argument_blocks, jumpable
 from vakra_tui.state.panes.protocol import StepProtocol, protocol_source
 from vakra_tui.state.quirks import quirks
-from vakra_tui.state.response import RawText
+from vakra_tui.state.response import RawText, document, read
 from vakra_tui.state.scene import ArgumentRow, Origin, StepRow
 from vakra_tui.state.search import WINDOW, LineByLine, Needle, Search, marked, shifted
 from vakra_tui.state.table_order import Order, page, positions, rows_with, terms_of
@@ -325,6 +325,21 @@ def test_large_responses_are_compared_line_by_line() -> None:
 @settings(max_examples=80, deadline=None)
 def test_any_two_values_can_be_compared(left: Json, right: Json) -> None:
     assert difference_lines(left, json.dumps(right))
+
+
+# --- passages ---------------------------------------------------------------------------------------------------------
+
+
+def test_passages_tell_how_near_they_are_where_that_is_known() -> None:
+    near = {"id": "d1", "text": "one", "distance": 0.25, "metadata": {"page": 3}}
+    shape = read(json.dumps({"results": [near, {"id": "d2", "text": "two\x1b[2J", "score": True}]}))
+    assert shape.words.startswith("2 passages")
+    assert "without scores" not in shape.words
+    source = document(shape)
+    shown = text_of([source.line(index) for index in range(source.layout(60))])
+    assert "[1] d1  distance 0.25  page=3" in shown
+    assert "score" not in shown
+    assert "without scores" in read('[{"text": "one"}]').words
 
 
 # --- quirks -----------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import msgspec
 
 from toolenv.model import Json
 from vakra_tui.state.json_tree import JsonTree, scalar_line
-from vakra_tui.state.lines import BLANK, Line, Lines, LineSource, Span, line
+from vakra_tui.state.lines import BLANK, HANG, Line, Lines, LineSource, Span, line
 from vakra_tui.text import count_words, one_line, sanitize, size_words
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 Kind = Literal["table", "passages", "json", "text"]
 
+
+SCORES = ("score", "distance", "similarity", "relevance")
+"""Names under which retrievers say how near a passage is to the question."""
 
 MOST_PASSAGES = 500
 """Longer lists of texts are shown as JSON, which is made row by row."""
@@ -38,7 +41,8 @@ class Shape(msgspec.Struct, frozen=True):
         if self.kind == "table":
             return f"table, {count_words(_number_of_rows(self.value), 'row')}, {size}"
         if self.kind == "passages":
-            return f"{count_words(len(passages(self.value)), 'passage')}, {size}"
+            found = passages(self.value)
+            return f"{count_words(len(found), 'passage')}, {size}" + ("" if scored(found) else ", without scores")
         if self.kind == "json":
             return f"JSON, {size}"
         return f"text, {size}"
@@ -132,16 +136,26 @@ def peek_lines(value: Json) -> list[Line]:
 
 
 def passage_lines(found: list[dict[str, Json]]) -> list[Line]:
-    """Passages, numbered, with their id and score where they have one."""
+    """Passages, numbered, with their id, how near they are where that is known, and what else is known of them."""
     lines: list[Line] = []
     for number, passage in enumerate(found, start=1):
         name = passage.get("id", passage.get("doc_id", ""))
         head = [Span(f"[{number}] ", "rag"), Span(str(name), "label")]
-        for key in ("score", "distance"):
-            if isinstance(passage.get(key), int | float):
-                head.append(Span(f"  {key} {passage[key]:.4g}", "dim"))
-        lines += [tuple(head), line("    ", str(passage["text"])), BLANK]
+        for key in SCORES:
+            value = passage.get(key)
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                head.append(Span(f"  {key} {value:.4g}", "number"))
+        about = passage.get("metadata")
+        if isinstance(about, dict) and about:
+            told = ", ".join(f"{key}={value}" for key, value in list(about.items())[:4])
+            head += [Span("  "), Span(one_line(told, 160), "dim")]
+        lines += [tuple(head), line("    ", HANG, str(passage["text"])), BLANK]
     return lines[:-1]
+
+
+def scored(found: list[dict[str, Json]]) -> bool:
+    """Whether the retriever said how near each passage is."""
+    return any(isinstance(passage.get(key), int | float) for passage in found for key in SCORES)
 
 
 class RawText:
