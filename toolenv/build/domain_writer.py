@@ -87,7 +87,7 @@ class DomainWriter:
             self.catalogue.add(question)
         path = layout.endpoints_path(out, source.name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        content = EndpointFile(format=FORMAT, domain=source.name, endpoints=self.catalogue.endpoints)
+        content = EndpointFile(format=FORMAT, domain=source.name, endpoints=self.catalogue.told_apart())
         path.write_text(dump_endpoints(content), encoding="utf-8")
         self._write_documents(out, facts)
         for capability, split in self._places():

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from collections import Counter
 from collections.abc import Mapping
 
+import msgspec
+
 from toolenv.build.database_schema import DatabaseSchema
+from toolenv.build.distinctions import distinction
 from toolenv.build.source import NotBuildable, Question
 from toolenv.build.template import make_template
 from toolenv.build.truth import Rows, envelope_rows, same_rows
@@ -34,6 +38,11 @@ def refuse_other_answer(
         )
 
 
+def _told(endpoint: Endpoint) -> tuple[str, ...]:
+    """What an endpoint says of itself."""
+    return (endpoint.summary, *(parameter.description for parameter in endpoint.parameters))
+
+
 class EndpointCatalogue:
     """The endpoints of a domain: each template once, with a name of its own."""
 
@@ -46,6 +55,16 @@ class EndpointCatalogue:
     @property
     def endpoints(self) -> tuple[Endpoint, ...]:
         return tuple(self._by_key.values())
+
+    def told_apart(self) -> tuple[Endpoint, ...]:
+        """The endpoints, where several have one summary each with what sets it apart."""
+        alike = Counter(_told(endpoint) for endpoint in self.endpoints)
+        return tuple(
+            msgspec.structs.replace(endpoint, summary=f"{endpoint.summary} ({apart})")
+            if alike[_told(endpoint)] > 1 and (apart := distinction(endpoint.sql))
+            else endpoint
+            for endpoint in self.endpoints
+        )
 
     def add(self, question: Question) -> tuple[Endpoint, Mapping[str, Json]]:
         """The endpoint that answers a question's SQL, made if it is new, and the question's own arguments.

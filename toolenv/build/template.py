@@ -140,7 +140,8 @@ class _TemplateMaker:
         return ("highest_" if first.args.get("desc") else "lowest_") + (f"{number}_" if number != "1" else "") + name
 
     def _key(self) -> str:
-        """The template's text without quotes around identifiers and with aliases numbered, in lower case."""
+        """The template's text without quotes around identifiers, with aliases numbered and the sides of joins in order,
+        in lower case."""
         exp, tree = self._exp, self._tree.copy()
         aliases = {alias.lower(): f"t{number}" for number, alias in enumerate(self._tables, 1)}
         for table in tree.find_all(exp.Table):
@@ -154,6 +155,11 @@ class _TemplateMaker:
         for join in tree.find_all(exp.Join):
             if (join.args.get("kind") or "").upper() == "INNER":
                 join.set("kind", None)
+            on = join.args.get("on")
+            if isinstance(on, exp.EQ) and on.right.sql("sqlite").lower() < on.left.sql("sqlite").lower():
+                left, right = on.left.copy(), on.right.copy()
+                on.set("this", right)
+                on.set("expression", left)
         return str(tree.sql("sqlite")).lower()
 
     def _bind(self, column: Any, comparison: Any, side: str, prefix: str) -> None:
