@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 import screen_toy as toy
+from hypothesis import given, settings
 from screen_reading import rows, squeezed, until, until_settled, until_shown
-from test_screen_text import is_clean
+from test_screen_text import HARD, is_clean
 
 from sessions.store import Store
 from toolenv.model import GroundTruth, GroundTruthTurn, ToolCall, Turn
@@ -59,7 +62,7 @@ CONTROLS = (
 )
 WIDE = ("漢字かな交じり文", "한국어", "ไทยำ", "مرحبا بالعالم", "👨\u200d👩\u200d👧 family", "🇩🇪🇫🇷", "e\u0301tude")
 HOSTILE = (*BRACKETS, *CONTROLS, *WIDE)
-TOGETHER = (" ".join(BRACKETS[:9]), " ".join(BRACKETS[9:]), " ".join(CONTROLS), " ".join(WIDE))
+TOGETHER = (" ".join(BRACKETS), " ".join((*CONTROLS, *WIDE)))
 """The same texts several at once, for the runs through the whole application."""
 
 
@@ -104,9 +107,8 @@ def check(app: VakraApp) -> None:
         assert cell_len(row) == app.size.width, repr(row)
 
 
-@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-async def test_every_text_survives_in_every_pane(text: str) -> None:
-    """Each text alone: the scene's panes as lines, and the lines as rows of cells."""
+async def survives(text: str, widths: Sequence[int] = (20, 79)) -> None:
+    """A text alone: the scene's panes as lines, and the lines as rows of cells."""
     wiring = world_of(text, Store.open("sqlite://"))
     world = World(wiring)  # type: ignore[arg-type]
     listing = world.open()
@@ -127,7 +129,7 @@ async def test_every_text_survives_in_every_pane(text: str) -> None:
     sources: list[LineSource] = [Lines(lines) for lines in panes]
     sources += [step.source(tab, row, scene) for row in scene.rows for tab in step.TABS]
     sources.append(steps.StepsSource(scene))
-    for width in (20, 79):
+    for width in widths:
         for source in sources:
             for index in range(source.layout(width)):
                 shown = strip(source.line(index), width, palette(True))
@@ -138,12 +140,23 @@ async def test_every_text_survives_in_every_pane(text: str) -> None:
     await session.close()
 
 
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+async def test_every_text_survives_in_every_pane(text: str) -> None:
+    await survives(text)
+
+
+@given(HARD)
+@settings(max_examples=200, deadline=None)
+def test_every_text_made_survives_in_every_pane(text: str) -> None:
+    asyncio.run(survives(text, widths=(33,)))
+
+
 def listing_line(listing: Listing, width: int) -> Line:
     listing.layout(width)
     return listing.line(0)
 
 
-@pytest.mark.parametrize("text", TOGETHER, ids=["brackets", "more brackets", "controls", "wide"])
+@pytest.mark.parametrize("text", TOGETHER, ids=["brackets", "controls and wide"])
 async def test_through_every_pane(text: str, tmp_path: Path) -> None:
     store = Store.open(f"sqlite:///{tmp_path / 's.sqlite'}")
     app = VakraApp(world_of(text, store))  # type: ignore[arg-type]
