@@ -21,9 +21,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-HERE = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(HERE / "tests" / "agent"))
-sys.path.insert(0, str(HERE / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests" / "agent"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
 from agent_faults import FAULTS, Injected
 from agent_oracle import Oracle
@@ -39,7 +38,7 @@ from toolenv.native import NativeEnvironment
 from toolenv.openai_compat import Client, EndpointSettings, RetryPolicy
 from vakra_tui.sample import sample_dataset
 
-PAGE = HERE / "docs" / "measurements" / "agent.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "measurements" / "agent.md"
 START, END = "<!-- table made by scripts/measure_faults.py -->", "<!-- end of the table -->"
 QUICK = RetryPolicy(first_wait_s=0.01, longest_backoff_s=0.05)
 KNOWN = frozenset(get_args(AgentStatus)) - {"unfinished"}

@@ -1,10 +1,11 @@
 """Recall of ground-truth tools in shortlists of 128, 64 and 32.
 
-    python scripts/measure_shortlist.py MATERIAL [--out FILE]
+    python scripts/measure_shortlist.py MATERIAL [--out FILE] [--embeddings MODEL --embeddings-url URL]
 
 MATERIAL holds ``data/mini`` with its recordings (``data/recorded``) and the databases of ``data/bird``. Measured over
 capabilities 2-4 of mini, over the same questions with the tools of all its domains in one list, and over a domain that
 is generated from the databases of ``data/bird`` merged into one. Questions and tool lists decide; nothing else is read.
+With ``--embeddings`` the vectors of that model are joined to the words, as the agent's ``embeddings_model`` does.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from sessions.agent.shortlist import shortlisted
+from sessions.agent.vectors import Nearness
 from toolenv.build.build_plan import BuildFiles
 from toolenv.build.builder import build
 from toolenv.build.generate import BuildSettings
@@ -27,6 +29,7 @@ from toolenv.dataset import Dataset
 from toolenv.environment import ToolEnvironment
 from toolenv.model import Instance, ToolSpec
 from toolenv.native import NativeEnvironment
+from toolenv.openai_compat import Client, EndpointSettings
 from toolenv.recorded import RecordedEnvironment
 
 LIMITS = (128, 64, 32)
@@ -98,39 +101,48 @@ async def generated(material: Path, folder: Path) -> Pairs:
     return await listed(dataset, NativeEnvironment(dataset))
 
 
-def rows(title: str, pairs: Pairs) -> Iterable[str]:
+async def rows(title: str, pairs: Pairs, nearness: Nearness | None) -> list[str]:
     """Lines of the table: recall of tools, and the share of instances whose tools are all there, by capability."""
+    lines = []
     for capability in sorted({instance.capability for instance, _ in pairs}):
         own = [(instance, tools) for instance, tools in pairs if instance.capability == capability]
         sizes = sorted({len(tools) for _, tools in own})
         size = f"{sizes[0]}-{sizes[-1]}" if len(sizes) > 1 else str(sizes[0])
+        near = {id(i): await nearness.of(i, tools) for i, tools in own} if nearness is not None else {}
         cells = []
         for limit in LIMITS:
             needed = found = whole = 0
             for instance, tools in own:
                 assert instance.ground_truth is not None
                 names = {call.name for call in instance.ground_truth.evaluated.calls} & {tool.name for tool in tools}
-                sent = {tool.name for tool in shortlisted(instance, tools, limit)}
+                sent = {tool.name for tool in shortlisted(instance, tools, limit, near.get(id(instance)))}
                 needed, found, whole = needed + len(names), found + len(names & sent), whole + (names <= sent)
             cells.append(f"{found / needed:.1%} ({whole / len(own):.1%})")
-        yield f"| {title} | {capability} | {len(own)} | {size} | {' | '.join(cells)} |"
+        lines.append(f"| {title} | {capability} | {len(own)} | {size} | {' | '.join(cells)} |")
+    return lines
 
 
 async def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("material", type=Path)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--embeddings", metavar="MODEL")
+    parser.add_argument("--embeddings-url", metavar="URL", default="http://127.0.0.1:8000/v1")
     arguments = parser.parse_args()
     material: Path = arguments.material
+    nearness: Nearness | None = None
+    if arguments.embeddings:
+        patient = EndpointSettings(model=arguments.embeddings, base_url=arguments.embeddings_url, timeout_s=600)
+        nearness = Nearness(Client(patient))
     mini = await listed(Dataset.open(material / "data" / "mini"), RecordedEnvironment(material / "data" / "recorded"))
     with tempfile.TemporaryDirectory() as folder:
         made = await generated(material, Path(folder))
     lines = [
         "| tools of | capability | instances | tools listed | at 128 | at 64 | at 32 |",
         "|---|---|---|---|---|---|---|",
-        *rows("mini", mini),
-        *rows("mini, all domains in one list", in_one_list(mini)),
-        *rows("generated domain", made),
+        *await rows("mini", mini, nearness),
+        *await rows("mini, all domains in one list", in_one_list(mini), nearness),
+        *await rows("generated domain", made, nearness),
     ]
     text = "\n".join(lines) + "\n"
     sys.stdout.write(text)

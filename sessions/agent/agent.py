@@ -12,6 +12,7 @@ from toolenv.errors import DataError
 from toolenv.model import Instance, Json
 
 if TYPE_CHECKING:
+    from sessions.agent.vectors import Nearness
     from toolenv.openai_compat.sending import Waiting
     from toolenv.openai_compat.streams import DeltaListener
 
@@ -82,13 +83,15 @@ class ReactAgent:
             dialect=dialect_from_environment("agent"),
         )
         self.client = Client(endpoint, listener=on_wait)
-        self._embedder: Client | None = None
+        self._nearness: Nearness | None = None
         if self.settings.embeddings_model is not None:
-            self._embedder = Client(
-                EndpointSettings(
-                    model=self.settings.embeddings_model, base_url=endpoint.base_url, api_key=endpoint.api_key
-                )
+            from sessions.agent.vectors import Nearness
+
+            address = self.settings.embeddings_base_url or endpoint.base_url
+            embedding = EndpointSettings(
+                model=self.settings.embeddings_model, base_url=address, api_key=endpoint.api_key
             )
+            self._nearness = Nearness(Client(embedding))
 
     def identity(self) -> Mapping[str, Json]:
         import msgspec
@@ -123,12 +126,12 @@ class ReactAgent:
         if varied.seed is not None:
             settings = msgspec.structs.replace(settings, seed=varied.seed)
         turns = after.turns if isinstance(after, ReactDriver) else ()
-        return ReactDriver(client, settings, on_delta=self._on_delta, embedder=self._embedder, turns=turns)
+        return ReactDriver(client, settings, on_delta=self._on_delta, nearness=self._nearness, turns=turns)
 
     async def aclose(self) -> None:
         await self.client.aclose()
-        if self._embedder is not None:
-            await self._embedder.aclose()
+        if self._nearness is not None:
+            await self._nearness.client.aclose()
 
 
 def open_agent(

@@ -16,7 +16,7 @@ from sessions.agent.failure import AgentFailure
 from sessions.agent.messages import Turn, grouped, messages_of, offered
 from sessions.agent.names import Names
 from sessions.agent.settings import AgentSettings
-from sessions.agent.shortlist import shortlisted, tool_text
+from sessions.agent.shortlist import shortlisted
 from sessions.agent.status import ended
 from sessions.agent.texts import call_in_text, calls_in_text, said
 from sessions.store.records import RequestRecord
@@ -24,6 +24,7 @@ from sessions.trajectory import Actor, Answer, CallTool, Decision, GiveUp, Messa
 from toolenv.model import Json, ToolCall, ToolSpec, Value
 
 if TYPE_CHECKING:
+    from sessions.agent.vectors import Nearness
     from toolenv.openai_compat import ChatReply, Client, EndpointError
     from toolenv.openai_compat.replies import RawToolCall
     from toolenv.openai_compat.streams import DeltaListener
@@ -64,19 +65,18 @@ class ReactDriver:
         settings: AgentSettings,
         *,
         on_delta: DeltaListener | None = None,
-        embedder: Client | None = None,
+        nearness: Nearness | None = None,
         turns: Sequence[Turn] = (),
     ) -> None:
         self.client = client
         self.settings = settings
         self.on_delta = on_delta
         self.requests: list[RequestRecord] = []
-        self._embedder = embedder
+        self._nearness = nearness
         self._turns: list[Turn] = list(turns)
         self._given: dict[int, int] = {}
         self._asked_at: dict[int, int] = {}
         self._offers: list[tuple[Sequence[ToolSpec], _Offer]] = []
-        self._vectors: dict[str, list[float]] = {}
         self._before: tuple[str, ...] | None = None
         self._notes: list[str] = []
         self._notes_on_tools = 0
@@ -218,19 +218,13 @@ class ReactDriver:
         """How near each tool is to the question; None where no vectors are wanted or to be had."""
         from toolenv.openai_compat import EndpointError
 
-        if self._embedder is None:
+        if self._nearness is None:
             return None
-        texts = [trajectory.instance.query, *(tool_text(tool) for tool in tools)]
-        unknown = list(dict.fromkeys(text for text in texts if text not in self._vectors))
         try:
-            for start in range(0, len(unknown), 128):
-                part = unknown[start : start + 128]
-                self._vectors.update(zip(part, await self._embedder.embeddings(part), strict=True))
+            return await self._nearness.of(trajectory.instance, tools)
         except EndpointError as error:
             self._notes.append(f"no vectors for the shortlist, words alone decide ({error})")
             return None
-        question = self._vectors[texts[0]]
-        return [_cosine(question, self._vectors[text]) for text in texts[1:]]
 
     # --- understanding -----------------------------------------------------------------------------------------------
 
@@ -350,12 +344,6 @@ def _failure(error: EndpointError) -> AgentFailure:
     if error.kind == "refused" and "content" in text and ("null" in text.lower() or "empty" in text.lower()):
         text += ' If it wants "" or null beside tool calls, set empty_content in VAKRA_TUI_AGENT_DIALECT.'
     return AgentFailure(text, kind="budget" if error.kind == "budget" else "endpoint")
-
-
-def _cosine(one: Sequence[float], other: Sequence[float]) -> float:
-    product = sum(a * b for a, b in zip(one, other, strict=True))
-    length = sum(a * a for a in one) ** 0.5 * sum(b * b for b in other) ** 0.5
-    return product / length if length else 0.0
 
 
 def _unheard(kind: str, text: str) -> None:

@@ -24,7 +24,8 @@ class AgentSettings(Value, frozen=True, forbid_unknown_fields=True):
     ``max_truncations`` completions cut off at the token limit, one after the other, end the instance.
     ``max_seconds`` and ``max_tokens_spent`` bound one instance. With ``parallel`` false only the first call of a
     completion counts. ``run_text_calls`` carries out calls that were written as text. ``embeddings_model`` adds vectors
-    of the same endpoint to the lexical shortlist. ``instructions`` is added to the system message.
+    to the lexical shortlist, those of the endpoint at ``embeddings_base_url`` (None: the same endpoint).
+    ``instructions`` is added to the system message.
     """
 
     max_turns: Positive = 40
@@ -40,6 +41,7 @@ class AgentSettings(Value, frozen=True, forbid_unknown_fields=True):
     stream: bool = False
     run_text_calls: bool = False
     embeddings_model: str | None = None
+    embeddings_base_url: str | None = None
     instructions: str = ""
 
 

@@ -154,7 +154,8 @@ def ranked(instance: Instance, tools: Sequence[ToolSpec], vectors: Sequence[floa
         return order
     near = sorted(range(len(tools)), key=lambda position: (-vectors[position], position))
     joined = [0.0] * len(tools)
-    for ranking in (order, near):
+    # A tool that shares no word with the question has no place among the words, wherever it stands in the list.
+    for ranking in ([position for position in order if scores[position] > 0], near):
         for rank, position in enumerate(ranking):
             joined[position] += 1.0 / (RANK_CONSTANT + rank)
     return sorted(range(len(tools)), key=lambda position: (-joined[position], position))
@@ -173,7 +174,7 @@ def lexical_scores(instance: Instance, tools: Sequence[ToolSpec]) -> list[float]
     for position, score in enumerate(_Fits([pieces(text) for text in texts]).scores(parts)):
         scores[position] += GRAM_WEIGHT * score
     best = sorted(range(len(tools)), key=lambda position: (-scores[position], position))[:NEIGHBOURS]
-    near = {word: 1.0 for position in best for word in texts[position] if word not in wanted}
+    near = {word: 1.0 for position in best if scores[position] > 0 for word in texts[position] if word not in wanted}
     for position, score in enumerate(fits.scores(near)):
         scores[position] += NEIGHBOUR_WEIGHT * score
     return scores
