@@ -87,7 +87,7 @@ def _parser() -> Parser:
     parser = Parser(
         prog="vakra-tui build",
         description="Make a dataset from a database and questions with SQL, or check the ground truths of one. "
-        "What the files hold and what is written: docs/data-layout.md.",
+        "What the files hold and what comes of them: docs/build.md.",
     )
     make = parser.add_argument_group("make a dataset")
     make.add_argument("--db", metavar="FILE", help="SQLite database; it is copied and never written to")
