@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import screen_toy as toy
 from screen_session import predicted, referred, scene_on
@@ -12,8 +14,8 @@ from vakra_tui.state.panes.truth import truth_lines
 from vakra_tui.state.panes.waterfall import strip_lines
 from vakra_tui.state.scene import Scene
 
-BRAND = ("get_top_brand", {})
-SOLD = ("get_locations", {"name": "Dixie"})
+BRAND: tuple[str, dict[str, Any]] = ("get_top_brand", {})
+SOLD: tuple[str, dict[str, Any]] = ("get_locations", {"name": "Dixie"})
 
 
 async def place_of(**changes: object) -> tuple[Scene, Place]:

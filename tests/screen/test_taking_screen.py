@@ -38,8 +38,14 @@ async def test_a_copy_goes_to_the_terminal_and_to_a_file_that_is_named(store: St
     wiring = toy.wiring(instance="u-1", store=store, environment=toy.ToyEnvironment(answers))
     async with opened(wiring) as (app, pilot):
         sent: list[str] = []
-        write = app._driver.write  # type: ignore[union-attr]
-        app._driver.write = lambda text: (sent.append(text), write(text))[1]  # type: ignore[union-attr, method-assign]
+        driver: Any = app._driver
+        write = driver.write
+
+        def written(text: str) -> None:
+            sent.append(text)
+            write(text)
+
+        driver.write = written
         await pilot.press("y")
         await until_shown(pilot, "Copy what?")
         await pick(pilot, "response")

@@ -12,7 +12,7 @@ from eval.case import Case
 from eval.judges.cache import KeptRuling
 from eval.judges.context import Cut
 from eval.judges.human import HumanRuling, HumanRulings
-from eval.model import Gate, Ruling
+from eval.model import Evidence, Gate, Ruling
 from sessions.store import Store
 from vakra_tui.state.inspecting import asked_of, judged_gates
 from vakra_tui.state.lines import text_of
@@ -108,7 +108,7 @@ async def test_the_judge_behind_a_person_is_asked_what_it_kept() -> None:
 async def test_evidence_of_any_form_is_told_and_nothing_is_lost() -> None:
     scene = await scene_on()
     assert scene.verdict is not None
-    evidence = (
+    evidence: tuple[Evidence, ...] = (
         {"hop": 3, "step": 3, "missing": [f"v{n}" for n in range(20)], "count": 20},
         {"strange": {"a": [1]}, "step": "x"},
         {},
