@@ -1,6 +1,6 @@
-"""The page docs/keys.md, made from the tables of commands.
+"""The pages of ``docs`` that are made from the code: keys.md, and the tables of filters.md.
 
-``python scripts/make_docs.py`` writes it anew; ``--check`` only says whether it is what the code says.
+``python scripts/make_docs.py`` writes them anew; ``--check`` only says whether they are what the code says.
 """
 
 from __future__ import annotations
@@ -9,11 +9,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from filter_tables import PAGE as FILTERS
+from filter_tables import filled
+
 from vakra_tui.state.commands import CONTEXTS, Command, commands_of, key_words
 from vakra_tui.state.config import THEMES
 from vakra_tui.state.keys import SIGNS
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "keys.md"
+DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 INTRODUCTION = f"""\
 # Keys
@@ -78,15 +81,21 @@ def keys_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+def pages() -> dict[Path, str]:
+    """Every page that is made, and its text."""
+    return {DOCS / "keys.md": keys_page(), FILTERS: filled(FILTERS.read_text(encoding="utf-8"))}
+
+
 def main() -> int:
-    page = keys_page()
-    if "--check" in sys.argv[1:]:
-        same = PAGE.is_file() and PAGE.read_text(encoding="utf-8") == page
-        print(f"{PAGE} is {'current' if same else 'not what the code says'}")
-        return 0 if same else 1
-    PAGE.write_text(page, encoding="utf-8")
-    print(PAGE)
-    return 0
+    check = "--check" in sys.argv[1:]
+    stale = 0
+    for path, text in pages().items():
+        same = path.is_file() and path.read_text(encoding="utf-8") == text
+        stale += not same
+        if not check and not same:
+            path.write_text(text, encoding="utf-8")
+        print(f"{path}: {'current' if same else 'not what the code says' if check else 'written'}")
+    return 1 if check and stale else 0
 
 
 if __name__ == "__main__":

@@ -39,6 +39,8 @@ WAIT_TOLD_EVERY_S = 4.0
 FIRST_READ = 60
 """Rows whose queries are read before the list is first shown: at least a screenful."""
 
+BUILT_IN = "built-in sample"
+
 READ_AT_ONCE = 100
 """Records whose queries are read for the list between two looks at the screen."""
 
@@ -61,6 +63,7 @@ class VakraApp(Chrome):
         self._screen_loop: asyncio.AbstractEventLoop | None = None
         self._told_wait = 0.0
         self._evaluating = ""
+        self._dataset_key = BUILT_IN
 
     @property
     def dataset_name(self) -> str:
@@ -132,6 +135,7 @@ class VakraApp(Chrome):
             listing = await self.engine.call(self.world.open)
             await self.engine.call(self.world.read_entries, listing.entries[:FIRST_READ], False)
             first = await self.engine.call(self.world.first)
+            self._dataset_key = await self.engine.call(self._key_of_dataset)
         except VakraError as error:
             self.exit(return_code=2, message=Text(f"vakra-tui: {sanitize(str(error))}"))
             return
@@ -155,10 +159,10 @@ class VakraApp(Chrome):
 
     # --- coming back -------------------------------------------------------------------------------------------------
 
-    @property
-    def _dataset_key(self) -> str:
+    def _key_of_dataset(self) -> str:
+        """Under what the dataset's place is remembered; asks the file system."""
         wiring = self.world.wiring
-        return "built-in sample" if wiring.sample else str(wiring.data_path.absolute())
+        return BUILT_IN if wiring.sample else str(wiring.data_path.resolve())
 
     def _left_at(self, first: Entry | None) -> tuple[Entry | None, str | None]:
         """The row and run to open at once: where this dataset was left, unless the command line says otherwise."""

@@ -1,4 +1,4 @@
-"""The page of keys is what the code says."""
+"""The pages that are made from the code are what it says."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from pathlib import Path
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
-def test_the_page_of_keys_is_current() -> None:
+def test_the_made_pages_are_current() -> None:
     done = subprocess.run([sys.executable, "scripts/make_docs.py", "--check"], cwd=REPOSITORY, check=False)
     assert done.returncode == 0, "run python scripts/make_docs.py"
