@@ -136,7 +136,7 @@ class CompareScreen(Screen[tuple[Where, int] | None]):
         self.query_one("#compare-counts", Banner).tallest = 1 if low else 2
         for name, sign, role, side in (("left", "<", "removed", found.left), ("right", ">", "added", found.right)):
             head = (Span(f" {sign} {name:<6}", role), Span(f"{one_line(side.name, 30)}  ", "strong"))  # type: ignore[arg-type]
-            said = [_without_label(part) for part in waterfall.strip_lines(side.scene, brief=True)]
+            said = _verdict_lines(side)
             lines: list[Line] = [(*head, *said[0])]
             if not low:
                 lines += said[1:2]
@@ -231,6 +231,14 @@ class CompareScreen(Screen[tuple[Where, int] | None]):
     def action_leave(self) -> None:
         """What is still being executed is stopped with the screen."""
         self.dismiss(None)
+
+
+def _verdict_lines(side: Side) -> list[Line]:
+    """The gates of a side on one line, then what decided; why there is no verdict where there is none."""
+    scene = side.scene
+    if scene.verdict is None and scene.truth.state != "none":
+        return [line(("not evaluated" if scene.finished else "not evaluated: it is not finished", "warn"))]
+    return [_without_label(part) for part in waterfall.strip_lines(scene, brief=True)]
 
 
 def _without_label(content_: Line) -> Line:
