@@ -142,7 +142,7 @@ async def test_groups_are_gone_through_and_bars_drawn_with_plain_signs(store: St
         assert plain(scores(app).row.content).startswith("Failure sieve")  # type: ignore[union-attr]
         await pilot.press("comma")
         assert plain(scores(app).row.content).startswith("Published results")  # type: ignore[union-attr]
-        before = app.screen.query_one("#scores").scroll_offset  # type: ignore[attr-defined]
+        before = app.screen.query_one("#scores").scroll_offset
         assert "##" not in shown(app)
         await pilot.press("number_sign")
         assert app.screen.query_one("#scores").scroll_offset == before

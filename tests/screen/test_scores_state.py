@@ -137,7 +137,7 @@ def test_a_report_with_holes_is_refused_or_shown(sample: Sample, tmp_path_factor
             if below:
                 inner = inner[data.draw(st.sampled_from(sorted(below)))]
         key = data.draw(st.sampled_from(sorted(inner)))
-        change = data.draw(st.sampled_from(["drop", 0, None, {}]))
+        change: Any = data.draw(st.sampled_from(["drop", 0, None, {}]))
         if change == "drop":
             del inner[key]
         else:
