@@ -21,7 +21,7 @@ from vakra_tui.screens.instances import InstancesScreen
 from vakra_tui.state.engine import Engine
 from vakra_tui.state.heap import Heap
 from vakra_tui.state.lines import LineSource, Span
-from vakra_tui.state.listing import Entry
+from vakra_tui.state.listing import Entry, Order
 from vakra_tui.state.memory import Memory
 from vakra_tui.state.remembered import Place
 from vakra_tui.state.world import Wiring, World
@@ -171,7 +171,8 @@ class VakraApp(Chrome):
         if place is None or wiring.instance is not None or wiring.selected:
             return first, None
         key = (place.capability, place.domain, place.uuid)
-        self.instances.restore(place.find, key)
+        order = Order(place.sort, place.reverse) if place.sort else None
+        self.instances.restore(place.find, order, key)
         if not place.debugging:
             return None, None
         entry = next((each for each in self.instances.listing.entries if each.key == key), None)
@@ -188,8 +189,14 @@ class VakraApp(Chrome):
         open_now = next((each for each in self.screen_stack if isinstance(each, DebuggerScreen)), None)
         entry = self.instances.entry if open_now is None else open_now.session.entry
         subject = open_now.session.subject if open_now is not None else None
-        find = self.instances.listing.search
-        place = Place(find=find, debugging=open_now is not None, run=subject.run if subject is not None else "")
+        order = self.instances.listing.order
+        place = Place(
+            find=self.instances.asked,
+            sort=order.by if order is not None else "",
+            reverse=order is not None and order.reverse,
+            run=subject.run if subject is not None else "",
+            debugging=open_now is not None,
+        )
         if entry is not None:
             place = replace(place, uuid=entry.uuid, capability=entry.capability, domain=entry.domain)
         self.keep(places=self.remembered.with_place(self._dataset_key, place).places)
@@ -259,7 +266,7 @@ class VakraApp(Chrome):
             self._close_session(self.screen)
             self.pop_screen()
             if entry is not None:
-                self.instances.restore("", entry.key)
+                self.instances.stand_on(entry.key)
             self.instances.changed()
             self.keep_place()
 

@@ -11,6 +11,7 @@ import pytest
 import screen_toy as toy
 from screen_opening import opened
 from screen_reading import debugger, shown, squeezed, until, until_settled, until_shown
+from textual.widgets._footer import FooterKey
 
 from sessions.store import Store
 from vakra_tui.app import VakraApp
@@ -264,3 +265,29 @@ def test_the_hint_is_three_lines_of_eighty_columns_with_the_keys_that_hold() -> 
     assert len(lines) == 3
     assert max(len(each) for each in lines) <= 80
     assert " S step" in lines[1] and "x next pane" in lines[1]
+
+
+async def test_the_order_of_the_list_comes_back(store: Store, tmp_path: Path) -> None:
+    path = str(tmp_path / "again.sqlite")
+    async with opened(two(Store.open(f"sqlite:///{path}"))) as (app, pilot):
+        app.instances.sort_by("query")
+        app.instances.sort_by("query")
+        await until_shown(pilot, "sorted by query, reversed")
+        await pilot.press("q")
+    async with opened(two(Store.open(f"sqlite:///{path}"))) as (_, pilot):
+        await until_shown(pilot, "sorted by query, reversed")
+
+
+async def test_the_list_comes_back_to_the_row_that_was_open(store: Store) -> None:
+    async with opened(two(store, instance="u-2")) as (app, pilot):
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, InstancesScreen), "the list")
+        assert app.instances.entry is not None and app.instances.entry.uuid == "u-2"
+
+
+async def test_the_footer_is_clicked(store: Store) -> None:
+    async with opened(two(store)) as (app, pilot):
+        await until_shown(pilot, " open ")
+        keys = [key for key in app.screen.query(FooterKey) if key.description == "open"]
+        await pilot.click(keys[0])
+        await until(pilot, lambda: isinstance(app.screen, DebuggerScreen), "the debugger")

@@ -13,7 +13,7 @@ from textual.timer import Timer
 from toolenv.errors import VakraError
 from vakra_tui.screens.choice import ChoiceScreen
 from vakra_tui.state.entry import EntryKey
-from vakra_tui.state.listing import Found, Listing, Only
+from vakra_tui.state.listing import Found, Listing, Only, Order
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.clean_input import CleanInput
 from vakra_tui.widgets.pick_list import PickList
@@ -83,15 +83,22 @@ class NarrowingVerbs(Screen[None]):
         if listing is self.listing:
             self._show(found, stay)
 
-    def restore(self, find: str, key: EntryKey) -> None:
-        """Come back to a search and a row of it."""
+    def stand_on(self, key: EntryKey) -> None:
+        """Put the cursor on a row, where it is shown."""
         index = self.listing.index_of(key)
         if index is not None:
             self.rows.place(index)
+
+    def restore(self, find: str, order: Order | None, key: EntryKey) -> None:
+        """Come back to a search, an order and a row."""
+        self.stand_on(key)
+        if order is not None and order.by in (name for name, _ in self.listing.orders()):
+            self.listing.order = order
         if find:
             with self.prevent(CleanInput.Changed):
                 self.field.value = find
             self.field.display = True
+        if find or self.listing.order is not None:
             self.search(find)
 
     def _show(self, found: Found, stay: bool) -> None:

@@ -30,9 +30,11 @@ class Layout(msgspec.Struct, frozen=True):
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where a dataset was left: what was searched for, the row, and whether it stood open in the debugger on a run."""
+    """Where a dataset was left: search and order of the list, the row, whether it stood open in the debugger."""
 
     find: str = ""
+    sort: str = ""
+    reverse: bool = False
     uuid: str = ""
     capability: int = 0
     domain: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vakra_tui.state.commands.model import Command
 
 INSTANCES: tuple[Command, ...] = (
-    Command("instances.open", "enter", "open", "open the debugger", footer="open"),
+    Command("row.open", "enter", "choose", "open the debugger", footer="open", palette=False),
     Command(
         "instances.find",
         "slash",
