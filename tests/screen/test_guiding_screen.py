@@ -53,6 +53,14 @@ async def test_i_on_a_folded_screen_opens_the_pane_of_the_step(store: Store) -> 
         assert "step 3: get_city" in squeezed(app)
 
 
+async def test_a_hop_that_was_pointed_at_in_a_folded_pane_comes_into_view_with_it(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store), SMALL) as (app, pilot):
+        view = debugger(app).query_one("#truth", LineView)
+        await pilot.press("i", "3")
+        await until(pilot, lambda: "hop 3 API" in pane(app, view), "the hop")
+        assert "get_locations" in pane(app, view)
+
+
 async def test_the_hop_of_the_step_under_the_cursor_is_marked(store: Store) -> None:
     async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
         graph = debugger(app).query_one("#truth", LineView)

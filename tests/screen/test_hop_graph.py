@@ -84,6 +84,9 @@ def test_the_node_that_is_pointed_at_has_a_bar_and_is_found() -> None:
     assert [text.startswith("┃") for text in lines].index(True) == begins
     assert not any(text.startswith("┃") for text in lines[graph.row_of(3) or 0 :])
     assert graph.row_of(9) is None
+    last = graph.end_of(2)
+    assert last is not None and (graph.node_at(last), graph.node_at(last + 1)) == (2, 3)
+    assert (graph.end_of(9), graph.node_at(0), graph.node_at(count)) == (None, 0, 0)
 
 
 @given(

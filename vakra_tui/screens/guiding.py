@@ -31,6 +31,7 @@ class GuidingVerbs(DebugBase):
         self._led: Verdict | None = None
         self.evidence_shown = 0
         self._found: tuple[Scene | None, tuple[Place, ...]] = (None, ())
+        self._bring_later = False
 
     @property
     def _places(self) -> tuple[Place, ...]:
@@ -95,11 +96,19 @@ class GuidingVerbs(DebugBase):
             graph.marked = hop or 0
             view.reload()
         row = graph.row_of(hop) if hop is not None else None
-        if row is None or not bring:
+        self._bring_later = bring and not view.size.height
+        if row is None or not bring or not view.size.height:
             return
-        height = view.scrollable_content_region.height
-        if not view.scroll_offset.y <= row < view.scroll_offset.y + max(height - 4, 1):
+        last = graph.end_of(hop) if hop is not None else None
+        top, height = view.scroll_offset.y, view.scrollable_content_region.height
+        if not (top <= row and (last or row) < top + height):
             view.scroll_to(y=max(row - 1, 0), animate=False, force=True)
+
+    @on(events.DescendantFocus, "#truth")
+    def _truth_unfolded(self) -> None:
+        """The hop that was pointed at while the pane was folded comes into view when the pane does."""
+        if self._bring_later:
+            self.call_after_refresh(self.point_at_hop, self.pointed_at)
 
     def _draw_waterfall(self) -> None:
         raise NotImplementedError

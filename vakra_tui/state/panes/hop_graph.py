@@ -84,6 +84,10 @@ class HopGraph:
         """The index of the first line of a node, at the width last laid out."""
         return self._begins.get(node)
 
+    def end_of(self, node: int) -> int | None:
+        """The index of the last line of a node, at the width last laid out."""
+        return next((index for index in reversed(range(len(self._nodes))) if self._nodes[index] == node), None)
+
     def node_at(self, index: int) -> int:
         """The node to which a line belongs, 0 where it belongs to none."""
         return self._nodes[index] if 0 <= index < len(self._nodes) else 0
