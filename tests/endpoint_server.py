@@ -40,14 +40,15 @@ class Endpoint:
     """One endpoint of the server: ``script`` is used up first, then ``default`` answers.
 
     An answer is a body, a response, bytes, or a function of the request that gives one; a body with a choice is
-    streamed where the request asks for it and ``streams`` is set. ``requests`` and ``raw`` keep what came. Probes are
-    kept and answered at once where ``answer_probes`` is set.
+    streamed where the request asks for it and ``streams`` is set. ``requests`` and ``raw`` keep what came, ``heads``
+    the query and the headers of each. Probes are kept and answered at once where ``answer_probes`` is set.
     """
 
     def __init__(self) -> None:
         self.requests: list[Body] = []
         self.raw: list[bytes] = []
         self.authorizations: list[str] = []
+        self.heads: list[tuple[str, dict[str, str]]] = []
         self.script: list[Answerer | Response | Body | bytes] = []
         self.default: Answerer = lambda body: completion({"content": "done"})
         self.answer_probes = False
@@ -99,18 +100,18 @@ class Server:
 
         @app.post("/{name}/v1/{path:path}")
         async def post(request: Request, name: str, path: str) -> Response:
-            authorization = request.headers.get("authorization", "")
-            raw = await request.body()
-            return await anyio.to_thread.run_sync(self._answer, self.endpoints[name], raw, authorization)
+            head = str(request.url.query), dict(request.headers)
+            return await anyio.to_thread.run_sync(self._answer, self.endpoints[name], await request.body(), head)
 
         return app
 
-    def _answer(self, endpoint: Endpoint, raw: bytes, authorization: str) -> Response:
+    def _answer(self, endpoint: Endpoint, raw: bytes, head: tuple[str, dict[str, str]]) -> Response:
         body = json.loads(raw)
         with self._lock:
             endpoint.requests.append(body)
             endpoint.raw.append(raw)
-            endpoint.authorizations.append(authorization)
+            endpoint.heads.append(head)
+            endpoint.authorizations.append(head[1].get("authorization", ""))
             endpoint.in_flight += 1
             endpoint.most_in_flight = max(endpoint.most_in_flight, endpoint.in_flight)
             answer = endpoint.take(body)

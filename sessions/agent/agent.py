@@ -102,7 +102,8 @@ class ReactAgent:
             "model": endpoint.model,
             "base_url": endpoint.base_url,
             "settings": msgspec.to_builtins(self.settings),
-            "dialect": msgspec.to_builtins(endpoint.dialect),
+            # Headers may carry a key, which belongs into no identity.
+            "dialect": {**msgspec.to_builtins(endpoint.dialect), "extra_headers": {}},
         }
 
     def notes(self) -> tuple[str, ...]:

@@ -82,6 +82,7 @@ class ReactDriver:
         self._notes_on_tools = 0
         self._started: float | None = None
         self._tokens = 0
+        self._cost = 0.0
 
     @property
     def turns(self) -> tuple[Turn, ...]:
@@ -128,6 +129,8 @@ class ReactDriver:
             return ended("time limit", f"no answer after {settings.max_seconds:g} seconds")
         if settings.max_tokens_spent is not None and self._tokens >= settings.max_tokens_spent:
             return ended("token limit", f"{self._tokens} of {settings.max_tokens_spent} tokens are spent")
+        if settings.max_cost_spent is not None and self._cost >= settings.max_cost_spent:
+            return ended("cost limit", f"{self._cost:.4g} of {settings.max_cost_spent:g} in cost is spent")
         return None
 
     # --- asking ------------------------------------------------------------------------------------------------------
@@ -232,6 +235,7 @@ class ReactDriver:
         """What a completion decides; None where its stream broke off and it is worth asking again."""
         completion = reply.completion
         self._tokens += reply.usage.tokens
+        self._cost += reply.usage.cost or 0.0
         finish = (completion.finish_reason or "").lower()
         if finish == "cut":
             self._notes.append("the stream broke off before it said how the completion ends")

@@ -22,10 +22,10 @@ class AgentSettings(Value, frozen=True, forbid_unknown_fields=True):
     ``max_turns`` bounds the completions of an instance. ``max_tools`` is how many tools a request offers (None: the
     dialect's limit). ``max_result_characters`` bounds how much of one result the model sees; the whole result is kept.
     ``max_truncations`` completions cut off at the token limit, one after the other, end the instance.
-    ``max_seconds`` and ``max_tokens_spent`` bound one instance. With ``parallel`` false only the first call of a
-    completion counts. ``run_text_calls`` carries out calls that were written as text. ``embeddings_model`` adds vectors
-    to the lexical shortlist, those of the endpoint at ``embeddings_base_url`` (None: the same endpoint).
-    ``instructions`` is added to the system message.
+    ``max_seconds``, ``max_tokens_spent`` and ``max_cost_spent`` bound one instance. With ``parallel`` false only the
+    first call of a completion counts. ``run_text_calls`` carries out calls that were written as text.
+    ``embeddings_model`` adds vectors to the lexical shortlist, those of the endpoint at ``embeddings_base_url`` (None:
+    the same endpoint). ``instructions`` is added to the system message.
     """
 
     max_turns: Positive = 40
@@ -34,6 +34,7 @@ class AgentSettings(Value, frozen=True, forbid_unknown_fields=True):
     max_truncations: Positive = 3
     max_seconds: float | None = None
     max_tokens_spent: Positive | None = None
+    max_cost_spent: float | None = None
     max_tokens: Positive | None = 4096
     temperature: float | None = 0.0
     seed: int | None = 0

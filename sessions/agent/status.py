@@ -18,6 +18,7 @@ AgentStatus = Literal[
     "turn limit",
     "time limit",
     "token limit",
+    "cost limit",
     "endpoint",
     "budget",
     "agent",

@@ -7,9 +7,10 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from endpoint_server import Answerer, Body, Endpoint, Server, completion, events, failure
+from endpoint_server import USAGE, Answerer, Body, Endpoint, Server, completion, events, failure
 
 __all__ = [
+    "USAGE",
     "Answerer",
     "Body",
     "Endpoint",

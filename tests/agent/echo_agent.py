@@ -14,7 +14,7 @@ for line in sys.stdin:
     elif mode == "silent":
         continue
     else:
-        done = [step for step in asked["steps"] if not step["opening"]]
+        done = [step for step in asked["steps"] if "result" in step and not step["opening"]]
         easy = [t["name"] for t in asked["tools"] if not t["inputSchema"].get("required")]
         if not done and easy:
             said = {"call": {"name": easy[0], "arguments": {}}}

@@ -8,7 +8,7 @@ from email.utils import formatdate
 from typing import Any
 
 import pytest
-from agent_endpoint import Body, Endpoint, calls, completion, failure, results_of, text, tools_of
+from agent_endpoint import USAGE, Body, Endpoint, calls, completion, failure, results_of, text, tools_of
 from agent_toy import TEAMS, WINS, ToyEnvironment, instance
 
 from sessions.agent import AgentRun, AgentSettings, run_agent
@@ -256,6 +256,16 @@ async def test_content_is_always_there(run: Run, endpoint: Endpoint) -> None:
         assert message["role"] == "assistant" and message["content"] == beside
 
 
+async def test_headers_and_queries_of_a_dialect(run: Run, endpoint: Endpoint) -> None:
+    endpoint.says(text("done"))
+    await run(dialect=Dialect(extra_headers={"Api-Key": "k"}, extra_query={"api-version": "2"}))
+    query, headers = endpoint.heads[-1]
+    assert query == "api-version=2" and headers["api-key"] == "k"
+    for name, value in (("a b", "x"), ("ok", "two\nlines"), ("ok", "\u00e9")):
+        with pytest.raises(ValueError, match="cannot be sent"):
+            Dialect(extra_headers={name: value})
+
+
 @pytest.mark.parametrize(
     "said",
     [
@@ -446,11 +456,12 @@ async def test_policy_and_context_are_told(run: Run, endpoint: Endpoint) -> None
     [
         ({"max_turns": 3}, "turn limit"),
         ({"max_tokens_spent": 20}, "token limit"),
+        ({"max_cost_spent": 0.5}, "cost limit"),
         ({"max_seconds": 0.0}, "time limit"),
     ],
 )
 async def test_limits(run: Run, endpoint: Endpoint, settings: Body, status: str) -> None:
-    endpoint.default = lambda body: calls(("list_teams", {}))
+    endpoint.default = lambda body: {**calls(("list_teams", {})), "usage": {**USAGE, "cost": 0.3}}
     done = await run(**settings)
     assert done.status == status and not done.failed
     assert done.prediction.status == "error" and status in done.prediction.error

@@ -69,6 +69,17 @@ def test_oracle_is_right_everywhere(
     assert {record["status"] for record in written} == {"success"}
 
 
+def test_oracle_fails_where_a_tool_is_missing(
+    endpoint: Endpoint, instances: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It sees the request alone: with two tools in the list it cannot make the calls that it needs."""
+    monkeypatch.setenv("VAKRA_TUI_AGENT_SETTINGS", json.dumps({"max_tools": 2}))
+    endpoint.default = oracle = Oracle(instances)
+    _, report = batch(endpoint, tmp_path, "--capability", "3")
+    assert oracle.missing and report["scores"]["leaderboard"]["score"] < 1.0
+    assert all(len(body["tools"]) == 2 for body in endpoint.requests)
+
+
 def test_oracle_never_uses_a_forbidden_source(endpoint: Endpoint, instances: list[Instance], tmp_path: Path) -> None:
     endpoint.default = Oracle(instances)
     _, report = batch(endpoint, tmp_path, "--capability", "4")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,11 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "screen"))
 
 from screen_reading import shown, squeezed, until, until_shown
 
+import sessions.agent.plugin as plugin
 from sessions.agent import AgentFailure, Variation
 from sessions.agent.prompt import rejection
-from sessions.trajectory import Answer, CallTool, Message
-from toolenv.model import ToolCall
+from sessions.trajectory import Answer, CallTool, Decision, Message, Trajectory
+from toolenv.model import Instance, Json, ToolCall, ToolSpec
 from vakra_tui.app import VakraApp
 from vakra_tui.options import Options
 from vakra_tui.screens.debugger import DebuggerScreen
@@ -32,6 +34,7 @@ from vakra_tui.wiring import Wiring
 
 THOUGHTS = "First [bold]this[/bold].\nThen \x1b[2Jthat."
 WORD = "Rather the other one."
+COMMAND = f"command:{sys.executable} {Path(__file__).parent / 'echo_agent.py'}"
 
 
 def options(tmp_path: Path, endpoint: Endpoint, **more: Any) -> Options:
@@ -185,6 +188,43 @@ async def test_failed_requests_are_told_with_the_step(endpoint: Endpoint, tmp_pa
         reasoning = next(index for index, words in enumerate(lines) if "reasoning" in words)
         assert source.toggle(reasoning)
         assert any("First [bold]this" in plain(source.line(index)) for index in range(source.layout(100)))
+
+
+@pytest.mark.parametrize("way", ["easy", COMMAND])
+async def test_other_peoples_agents_propose_and_are_asked_again(
+    endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """A plug-in and a command: proposal, edit, rejection, asking again, and the wheel to the end."""
+    sys.modules["asking_plugin_of_the_tests"] = sys.modules[__name__]
+    entry = EntryPoint(name="easy", value="asking_plugin_of_the_tests:make_easy", group=plugin.GROUP)
+    monkeypatch.setattr(plugin, "entry_points", lambda group: [entry] if group == plugin.GROUP else [])
+    async with session(tmp_path, endpoint, agent=way, model="m1") as opened:
+        offer = await opened.ask(0)
+        assert isinstance(offer.decision, CallTool) and offer.request is None
+        assert (await opened.reject("No.")).decision == offer.decision
+        assert [type(decision) for decision in decisions(opened)] == [Message]
+        await opened.accept()
+        again = await opened.ask_again(1, Variation(model="m2", temperature=0.5, seed=3))
+        assert again.decision == offer.decision
+        await opened.accept()
+        await opened.run_to_end()
+        assert opened._timeline is not None and opened._timeline.finished
+        assert await opened.spoken(1) == ()
+    assert endpoint.requests == []
+
+
+class EasyAgent:
+    """Calls the first tool without needed arguments once, then answers."""
+
+    async def next(self, trajectory: Trajectory, tools: Sequence[ToolSpec]) -> Decision:
+        made = [step for step in trajectory.steps if step.actor == "agent"]
+        easy = next((tool for tool in tools if not tool.input_schema.get("required")), tools[0])
+        return Answer(text="done") if made else CallTool(call=ToolCall(name=easy.name, arguments={}))
+
+
+def make_easy(instance: Instance, options: Mapping[str, Json]) -> EasyAgent:
+    assert options["model"] in ("m1", "m2")
+    return EasyAgent()
 
 
 def test_what_a_model_is_told_of_a_rejection() -> None:

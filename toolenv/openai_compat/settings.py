@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -17,6 +18,8 @@ PLACEHOLDER_KEY = "no-key"
 """Sent where no key is set: local servers want the header but not its content."""
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
+
+_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 
 Purpose = Literal["judge", "agent", "embeddings", "wording"]
 
@@ -68,7 +71,8 @@ class Dialect(Value, frozen=True, forbid_unknown_fields=True):
     ``token_limit`` names the parameter that limits a reply (``auto`` finds out). ``system_role`` is the role under
     which instructions are sent; ``user`` puts them before the first user message. ``empty_content`` is what an
     assistant message with tool calls and no text says. ``omit`` are parameters that are never sent; ``extra_body`` is
-    added to every chat request as it stands. ``max_tools`` is how many tools one request may offer.
+    added to every chat request as it stands, ``extra_headers`` and ``extra_query`` (of the address) to every request.
+    ``max_tools`` is how many tools one request may offer.
     """
 
     token_limit: Literal["auto", "max_tokens", "max_completion_tokens", "none"] = "auto"
@@ -76,7 +80,14 @@ class Dialect(Value, frozen=True, forbid_unknown_fields=True):
     empty_content: Literal["null", "text"] = "null"
     omit: frozenset[str] = frozenset()
     extra_body: Mapping[str, Any] = {}
+    extra_headers: Mapping[str, str] = {}
+    extra_query: Mapping[str, str] = {}
     max_tools: Annotated[int, msgspec.Meta(ge=1)] = 128
+
+    def __post_init__(self) -> None:
+        for name, value in self.extra_headers.items():
+            if not (_HEADER_NAME.fullmatch(name) and value.isascii() and value.isprintable()):
+                raise ValueError(f"the header {name!r} cannot be sent")
 
 
 class EndpointSettings(Value, frozen=True):

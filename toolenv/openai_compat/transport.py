@@ -80,6 +80,8 @@ class Transport:
                 base_url=self._settings.base_url,
                 timeout=self._settings.timeout_s,
                 max_retries=0,
+                default_headers=dict(self._settings.dialect.extra_headers),
+                default_query=dict(self._settings.dialect.extra_query),
                 http_client=self._http_client,
             )
         return self._client
