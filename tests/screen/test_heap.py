@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 
+import pytest
 from screen_opening import opened
 from screen_toy import wiring
 
@@ -21,17 +22,25 @@ async def test_what_was_there_at_the_start_is_not_visited_again() -> None:
     assert gc.get_freeze_count() <= frozen
 
 
-def test_survivors_are_put_aside_and_given_back_at_the_bound() -> None:
+def test_what_outlives_some_collections_is_put_aside_until_nobody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Heap()
     kept.settle()
     try:
         first = gc.get_freeze_count()
         living = [[number] for number in range(2 * heap.VISITED_AT_MOST)]
-        gc.collect()
+        for _ in range(heap.OUTLIVED):
+            assert gc.get_freeze_count() == first
+            gc.collect()
+        assert kept.frozen >= len(living)
         assert gc.get_freeze_count() >= first + len(living)
-        assert len(gc.get_objects(heap.FULL)) < heap.VISITED_AT_MOST
-        kept.frozen = heap.FROZEN_AT_MOST + 1
-        gc.collect()
-        assert gc.get_freeze_count() == 0
+        del living
+        monkeypatch.setattr(heap, "WORTH_A_VISIT", heap.VISITED_AT_MOST)
+        kept.touch()
+        kept.rest()
+        assert kept.frozen
+        monkeypatch.setattr(heap, "REST_AFTER_S", -1.0)
+        kept.rest()
+        assert not kept.frozen
+        assert gc.get_freeze_count() < first + heap.VISITED_AT_MOST
     finally:
         kept.release()
