@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 from rich.text import Text
-from textual import work
+from textual import events, work
 from textual.widget import AwaitMount
 from textual.widgets import Footer
 
@@ -19,7 +20,7 @@ from toolenv.errors import VakraError
 from vakra_tui.chrome import Chrome
 from vakra_tui.screens.instances import InstancesScreen
 from vakra_tui.state.engine import Engine
-from vakra_tui.state.heap import Heap
+from vakra_tui.state.heap import LOOK_EVERY_S, Heap
 from vakra_tui.state.lines import LineSource, Span
 from vakra_tui.state.listing import Entry, Order
 from vakra_tui.state.memory import Memory
@@ -85,8 +86,14 @@ class VakraApp(Chrome):
 
     def _begin(self) -> None:
         self.heap.settle()
+        self.set_interval(LOOK_EVERY_S, self.heap.rest)
         self.engine.start()
         self.open_data()
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.InputEvent):
+            self.heap.touch()
+        await super().on_event(event)
 
     def on_unmount(self) -> None:
         self.engine.stop()
@@ -202,10 +209,16 @@ class VakraApp(Chrome):
         self.keep(places=self.remembered.with_place(self._dataset_key, place).places)
 
     async def read_rows(self) -> None:
-        """Read the records of all rows that were not read yet, a part at a time."""
-        unread = [entry for entry in self.instances.listing.entries if not entry.known]
-        for start in range(0, len(unread), READ_AT_ONCE):
-            await self.engine.call(self.world.read_entries, unread[start : start + READ_AT_ONCE])
+        """Read the records of all rows that were not read yet, a part at a time and those in sight first."""
+        waiting = deque(entry for entry in self.instances.listing.entries if not entry.known)
+        tried: set[int] = set()
+        while waiting:
+            part = [entry for entry in self.instances.in_sight() if not entry.known and id(entry) not in tried]
+            if not part:
+                part = [waiting.popleft() for _ in range(min(READ_AT_ONCE, len(waiting)))]
+            # A row of a file that is being written stays unread; it is tried once.
+            tried.update(id(entry) for entry in part)
+            await self.engine.call(self.world.read_entries, part)
             self._list_changed()
 
     @work(group="store")

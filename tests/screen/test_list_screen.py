@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from screen_reading import rows, squeezed, until, until_shown
 from textual.widgets import Input
 
 from sessions.store import Store
+from toolenv.model import Instance
 from vakra_tui.app import VakraApp
 
 
@@ -120,3 +122,24 @@ async def test_the_rows_follow_what_becomes_known(store: Store) -> None:
         app.evaluate_entries(app.instances.listing.entries)
         await until(pilot, lambda: listed(app) == ["u-1"], "the instance that failed")
         await until_shown(pilot, "verdicts by the profile paper, judge offline")
+
+
+async def test_rows_in_sight_are_read_first(store: Store) -> None:
+    instances = [toy.instance(f"u-{number}", query=f"question {number}") for number in range(1200)]
+    read: list[int] = []
+    looked = threading.Event()
+
+    class Watched(toy.ToyDataset):
+        def load(self, ref: toy.Ref) -> Instance:
+            if len(read) == 150:
+                looked.wait()
+            read.append(ref.position)
+            return super().load(ref)
+
+    made = toy.wiring(store=store, instances=instances, runs=[])
+    made.dataset = Watched(instances)
+    async with opened(made, SMALL) as (app, pilot):
+        await pilot.press("end")
+        looked.set()
+        await until(pilot, lambda: all(entry.known for entry in app.instances.listing.entries), "all rows")
+        assert read.index(1199) < read.index(1000), "the end of the list was looked at"

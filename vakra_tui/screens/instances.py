@@ -150,6 +150,13 @@ class InstancesScreen(NarrowingVerbs):
         """The row under the cursor."""
         return self.listing.shown[self.chosen] if self.chosen is not None else None
 
+    def in_sight(self) -> Sequence[Entry]:
+        """The rows that can be seen."""
+        if not self.is_attached:
+            return ()
+        top = self.rows.scroll_offset.y
+        return self.listing.shown[top : top + self.rows.size.height]
+
     @on(ColumnHead.Clicked)
     def _head_clicked(self, message: ColumnHead.Clicked) -> None:
         column = self.listing.column_at(message.x - 2)
