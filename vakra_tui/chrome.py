@@ -11,7 +11,7 @@ import msgspec
 from rich.text import Text
 from textual import work
 from textual.app import App, SystemCommand
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.geometry import Offset
 from textual.screen import Screen
@@ -61,6 +61,10 @@ class Chrome(App[int]):
         """The keys of a command as people read them, those chosen in the config file before the default ones."""
         command = next(each for each in commands_of(id_.partition(".")[0]) if each.id == id_)
         return key_words(keys_of(command, self.config.keys))
+
+    def get_key_display(self, binding: Binding) -> str:
+        """Keys in footers as in the help."""
+        return key_words((binding.key,))
 
     def contexts(self, screen: Screen[Any]) -> tuple[str, ...]:
         """The contexts whose commands work on a screen: its own, the focused widget's, and those of every screen."""

@@ -291,3 +291,21 @@ async def test_the_footer_is_clicked(store: Store) -> None:
         keys = [key for key in app.screen.query(FooterKey) if key.description == "open"]
         await pilot.click(keys[0])
         await until(pilot, lambda: isinstance(app.screen, DebuggerScreen), "the debugger")
+
+
+async def test_a_repair_search_is_stopped(store: Store) -> None:
+    environment = Waiting(toy.ANSWERS)
+    instances = [toy.instance(policy="")]
+    wiring = toy.wiring(instance="u-1", environment=environment, store=store, instances=instances)
+    async with opened(wiring) as (app, pilot):
+        environment.closed = True
+        await pilot.press("r")
+        await until_shown(pilot, "searching a repair")
+        await until_shown(pilot, "(X stops)")
+        await pilot.press("X")
+        await until_shown(pilot, "Stopped.")
+        await until_settled(pilot)
+        environment.closed = False
+        await pilot.press("v")
+        await until_settled(pilot)
+        assert debugger(app) is app.screen
