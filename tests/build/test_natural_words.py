@@ -92,7 +92,9 @@ def test_a_phrase_speaks_of_one_thing(phrase: str, one: bool) -> None:
 
 def test_measures_in_words() -> None:
     assert superlatives("height in centimetres") == ("tallest", "shortest")
+    assert superlatives("milliseconds") == ("longest", "shortest")
     assert superlatives("rating") is None
+    assert amount("bytes") == "size in bytes"
     assert [amount(w) for w in ("remaining", "spent", "rating", "unit cost", "paid")] == [
         "remaining amount", "spent amount", "rating", "unit cost", "paid amount"
     ]  # fmt: skip

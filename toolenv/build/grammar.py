@@ -17,6 +17,16 @@ _SUPERLATIVES = {
     "size": ("largest", "smallest"),
     "depth": ("deepest", "shallowest"),
 }
+_UNITS_OF = {
+    "milliseconds": "length",
+    "seconds": "length",
+    "minutes": "length",
+    "hours": "length",
+    "bytes": "size",
+    "kilobytes": "size",
+    "kilometres": "distance",
+    "kilograms": "weight",
+}
 _UNIT = re.compile(r" (?:in|per) [a-z]+$")
 _PARTICIPLES = frozenset(["spent", "paid", "sold", "left", "lost", "won", "made", "due"])
 _COMPARATIVE = re.compile(r"\b(?:more|less|fewer|higher|lower|larger|smaller|longer|shorter|older|younger)\b", re.I)
@@ -28,7 +38,7 @@ _MANY_OF = re.compile(r"^the [a-z]+(?: [a-z]+)? of (?!the\b|all\b|an?\b|this\b|\
 
 def superlatives(words: str) -> tuple[str, str] | None:
     """The adjectives for the greatest and the least of a measure; None where there is no sure one."""
-    return _SUPERLATIVES.get(without_unit(words))
+    return _SUPERLATIVES.get(without_unit(amount(words)))
 
 
 def without_unit(words: str) -> str:
@@ -37,7 +47,9 @@ def without_unit(words: str) -> str:
 
 
 def amount(words: str) -> str:
-    """A measure as a noun: ``remaining`` alone is none, ``remaining amount`` is."""
+    """A measure as a noun: ``remaining`` alone is none, ``remaining amount`` is; ``bytes`` are a ``size in bytes``."""
+    if words in _UNITS_OF:
+        return f"{_UNITS_OF[words]} in {words}"
     last = words.split(" ")[-1]
     is_noun = last not in _PARTICIPLES and not (len(last) > 5 and last.endswith(("ing", "ed")))
     return words if is_noun or last in ("rating", "building", "setting", "ranking") else f"{words} amount"

@@ -28,7 +28,7 @@ class _Ranked:
 
     def __init__(self, noun: str, measure: str) -> None:
         self._noun = noun
-        self._measure = amount(without_unit(measure))
+        self._measure = without_unit(amount(measure))
         self._adjectives = superlatives(measure)
 
     def asked(self, most: bool, among: str = "") -> str:
@@ -87,8 +87,8 @@ class SchemaHops:
                 gives=gives if speakable else None,
                 asked=f"What is the {amount(words)} of {self._reading.called(table)}?",
                 merged=f"What is the {amount(words)} of {{0}}?",
-                phrase=f"the {words} of {self._reading.called(table)}",
-                phrase_merged=f"the {words} of {{0}}",
+                phrase=f"the {amount(words)} of {self._reading.called(table)}",
+                phrase_merged=f"the {amount(words)} of {{0}}",
                 noun=words,
             )
 
