@@ -96,7 +96,7 @@ class Tree(Value, frozen=True):
 
     def compared(self, left: int, right: int) -> list[Pair]:
         """Two branches side by side."""
-        return aligned(self.steps(left), self.steps(right))
+        return aligned(self.steps(left), self.steps(right), self.instance.domain)
 
     def promote(self, number: int) -> Tree:
         """Make a branch the one that is exported."""

@@ -6,9 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+import msgspec
+
 from sessions.divergence import frozen, step_keys
 from sessions.trajectory import Answer, CallTool, Decision, GiveUp, Message, Step
 from toolenv.model import Json, Value
+from toolenv.recorded.aliases import own_name
 
 Relation = Literal["same", "changed", "only_left", "only_right"]
 """``same``: one tool with equal arguments (or equal answers); ``changed``: one tool with others, or another answer."""
@@ -37,8 +40,12 @@ class Pair(Value, frozen=True):
     likewise: bool = True
 
 
-def aligned(left: Sequence[Step], right: Sequence[Step]) -> list[Pair]:
-    """Two trajectories side by side, in order: equal steps in one row, then steps of one tool, the rest alone."""
+def aligned(left: Sequence[Step], right: Sequence[Step], domain: str = "") -> list[Pair]:
+    """Two trajectories side by side, in order: equal steps in one row, then steps of one tool, the rest alone.
+
+    Other spellings of a name of ``domain``'s tools are that name.
+    """
+    left, right = _spelled(left, right, domain)
     names: dict[Any, int] = {}
     keys = step_keys(left, names), step_keys(right, names)
     longest = min(len(left), len(right))
@@ -52,6 +59,34 @@ def aligned(left: Sequence[Step], right: Sequence[Step]) -> list[Pair]:
     pairs += _between(left, right, keys, (start, len(left) - ends), (start, len(right) - ends))
     pairs += [Pair(left=len(left) - n, right=len(right) - n, relation="same") for n in range(ends, 0, -1)]
     return _with_moved(pairs, left, right, keys)
+
+
+def _spelled(left: Sequence[Step], right: Sequence[Step], domain: str) -> tuple[Sequence[Step], Sequence[Step]]:
+    """Both sides with one spelling for each tool."""
+    spelling = _spelling(_tools(left) | _tools(right), domain)
+    if not spelling:
+        return left, right
+    return [_renamed(step, spelling) for step in left], [_renamed(step, spelling) for step in right]
+
+
+def _spelling(names: set[str], domain: str) -> dict[str, str]:
+    """The shorter of two spellings of one tool, for the longer one."""
+    if not domain:
+        return {}
+    found = {name: own_name(name, domain, names - {name}) for name in names}
+    return {name: other for name, other in found.items() if other in names and len(other) < len(name)}
+
+
+def _renamed(step: Step, spelling: Mapping[str, str]) -> Step:
+    decision = step.decision
+    if not isinstance(decision, CallTool) or decision.call.name not in spelling:
+        return step
+    call = msgspec.structs.replace(decision.call, name=spelling[decision.call.name])
+    return msgspec.structs.replace(step, decision=CallTool(call=call))
+
+
+def _tools(steps: Sequence[Step]) -> set[str]:
+    return {step.decision.call.name for step in steps if isinstance(step.decision, CallTool)}
 
 
 _Keys = tuple[list[Any], list[Any]]
@@ -185,8 +220,9 @@ class Handles(Value, frozen=True):
     right: Mapping[str, int] = {}
 
 
-def handles(left: Sequence[Step], right: Sequence[Step]) -> Handles:
-    """The handles that two trajectories made."""
+def handles(left: Sequence[Step], right: Sequence[Step], domain: str = "") -> Handles:
+    """The handles that two trajectories made; ``domain`` as in ``aligned``."""
+    left, right = _spelled(left, right, domain)
     names: dict[Any, int] = {}
     return Handles(left=_made(left, names), right=_made(right, names))
 

@@ -92,6 +92,15 @@ def test_a_tool_called_at_another_place_with_other_arguments_is_said_to_be_there
     ]
 
 
+def test_other_spellings_of_a_tool_are_that_tool() -> None:
+    long = "get_team_v1_superhero_get_team_name_get"
+    left = [made(long, name="X"), made("task_3_superhero_count", n=1), made("get_power")]
+    right = [made("get_team", name="X"), made("count", n=2), made("get_powers")]
+    pairs = [(pair.left, pair.right, pair.relation) for pair in aligned(left, right, "superhero")]
+    assert pairs == [(0, 0, "same"), (1, 1, "changed"), (2, None, "only_left"), (None, 2, "only_right")]
+    assert [pair.relation for pair in aligned(left[:1], right[:1])] == ["only_left", "only_right"]
+
+
 def test_handles_stand_for_the_calls_behind_them() -> None:
     left = [
         made("get_data", "retrieved_1", opening=True),

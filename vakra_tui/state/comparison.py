@@ -105,8 +105,9 @@ class Compared:
 
 def compared(left: Side, right: Side) -> Compared:
     """Align two sides and find what differs. Reads responses, so for long ones it belongs into the engine thread."""
-    known = handles(left.steps, right.steps)
-    steps = [_step_item(pair, left, right, known) for pair in aligned(left.steps, right.steps)]
+    domain = left.scene.instance.domain
+    known = handles(left.steps, right.steps, domain)
+    steps = [_step_item(pair, left, right, known) for pair in aligned(left.steps, right.steps, domain)]
     items = [*steps]
     for heading, rows in (("hops of the reference path", _hops(left, right)), ("gates", _gates(left, right))):
         if rows:
