@@ -131,6 +131,21 @@ async def test_what_is_not_scored_is_said_and_scored_from_here(store: Store) -> 
         await until_shown(pilot, "Everything that is open is scored.")
 
 
+async def test_figures_of_the_rows_that_the_list_shows(store: Store) -> None:
+    async with opened(wiring(store)) as (app, pilot):
+        await pilot.press("V")
+        await until_scored(pilot)
+        await pilot.press("slash", *"u-2", "enter")
+        await until(pilot, lambda: len(app.instances.listing.shown) == 1, "one row")
+        await pilot.press("S")
+        await until_shown(pilot, "first 3 counted")
+        await pilot.press("l")
+        await until_shown(pilot, "first 1 counted second 1 counted of the 1 row shown in the list")
+        assert "1/1" in squeezed(app)
+        await pilot.press("l")
+        await until_shown(pilot, "first 3 counted")
+
+
 async def test_groups_are_gone_through_and_bars_drawn_with_plain_signs(store: Store) -> None:
     async with opened(wiring(store, runs=1)) as (app, pilot):
         await pilot.press("V")

@@ -57,6 +57,7 @@ class ScoresScreen(Screen[None]):
         self._signs = signs_for()
         self._known = -1
         self._reading = ""
+        self._narrow = False
 
     def compose(self) -> ComposeResult:
         yield Banner(id="scores-title", tallest=1, cut=True)
@@ -93,7 +94,8 @@ class ScoresScreen(Screen[None]):
                 if any(entry.slices is None for entry in chunk):
                     self._say(f"reading records {start:,} of {len(entries):,} \u2026")
                     await self.app.engine.call(read_groups, world, chunk)
-            runs = [await self.app.engine.call(run_source, world, run) for run in world.listing.runs]
+            wanted = list(world.listing.shown) if self._narrow else entries
+            runs = [await self.app.engine.call(run_source, world, run, wanted) for run in world.listing.runs]
             self.sources = (*(run for run in runs if run.lines or not self._reports), *self._reports)
             self.met = tuple(await self.app.engine.call(meetings, self.sources))
         except VakraError as error:
@@ -123,6 +125,10 @@ class ScoresScreen(Screen[None]):
             words = f"  {source.name if source.kind == 'run' else 'report ' + source.name}"
             waiting = f", {source.waiting} not scored yet" if source.waiting else ""
             parts += [(one_line(words, 40), "accent"), (f" {source.counted} counted{waiting}", "dim"), ("  ", "")]
+        if self._narrow:
+            parts.append(
+                (f"of the {count_words(len(self.app.world.listing.shown), 'row')} shown in the list  ", "warn")
+            )
         if busy := self._reading or self.app.evaluating:
             parts.append((busy, "warn"))
         self.query_one("#scores-title", Banner).show_lines([line(*parts)])  # type: ignore[arg-type]
@@ -182,6 +188,11 @@ class ScoresScreen(Screen[None]):
         view.scroll_to(y=heading, animate=False, force=True)
         view.place(heading)
         self._draw_behind()
+
+    def action_shown_rows(self) -> None:
+        """Figures of the runs on the rows that the list shows, or on all again."""
+        self._narrow = not self._narrow
+        self._gather()
 
     def action_signs(self) -> None:
         self._signs = PLAIN if self._signs is BLOCKS else BLOCKS

@@ -64,11 +64,11 @@ def read_groups(world: World, entries: Sequence[Entry]) -> None:
             entry.slices, entry.weight = found.slices, found.weight
 
 
-def run_source(world: World, run: str) -> Source:
-    """What is known of a run now; ``read_groups`` comes first."""
+def run_source(world: World, run: str, entries: Sequence[Entry] | None = None) -> Source:
+    """What is known of a run now, on all rows or on some of them; ``read_groups`` comes first."""
     scored: list[Scored] = []
     waiting = 0
-    for entry in world.listing.entries:
+    for entry in world.listing.entries if entries is None else entries:
         verdict = entry.verdicts.get(run)
         if verdict is not None:
             scored.append(Scored(verdict=verdict, weight=entry.weight or 1, slices=entry.slices or {}))

@@ -20,6 +20,12 @@ COMPARING: tuple[Command, ...] = (
     Command("scores.open-report", "o", "open_report", "open a report that a batch wrote (--out)", footer="report"),
     Command("scores.close-report", "d", "close_report", "take the report under the cursor away again"),
     Command("scores.evaluate", "v", "evaluate", "score what is not scored yet", footer="evaluate"),
+    Command(
+        "scores.rows-shown",
+        "l",
+        "shown_rows",
+        "figures of the rows that the list shows (by its search), or of all again",
+    ),
     Command("scores.signs", "number_sign", "signs", "draw bars with plain characters, or with blocks"),
     Command("scores.leave", "escape,q,S", "leave", "back", footer="back"),
     Command("compare.next-difference", "full_stop", "difference(1)", "the next difference", footer="next difference"),
