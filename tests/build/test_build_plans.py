@@ -186,3 +186,28 @@ def test_two_tasks_of_one_key(music: BuildFiles, tmp_path: Path, capsys: pytest.
     words = ["--db", str(music.database), "--questions", str(music.questions), "--domain", "music", "--chains", "0"]
     told = fails([*words, "--tasks", str(tasks), "--out", str(tmp_path / "out"), "--quiet"], capsys)
     assert "have the key 'endpoint/0'" in told
+
+
+def _stated(folder: Path, *tasks: dict[str, Any]) -> str:
+    path = folder / "tasks.json"
+    path.write_text(json.dumps(list(tasks)), encoding="utf-8")
+    return str(path)
+
+
+def test_a_stated_split_holds_for_all_that_share_its_template(
+    music: BuildFiles, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sql = "SELECT COUNT(*) FROM Customer WHERE Country = 'France'"
+    mine = {"key": "mine", "capability": 2, "query": "How many of them live in France?", "sql": sql}
+    words = ["--db", str(music.database), "--questions", str(music.questions), "--domain", "music", "--chains", "12"]
+    for split, other in (("train", "test"), ("test", "train")):
+        tasks = _stated(tmp_path, {**mine, "split": split})
+        out = tmp_path / split
+        assert main(["build", *words, "--tasks", tasks, "--out", str(out), "--quiet"]) == 0
+        name = "get_count_of_customer_by_country"
+        assert name in (out / split / "capability_2_dashboard_apis" / "output" / "music.json").read_text("utf-8")
+        assert all(name not in path.read_text("utf-8") for path in (out / other).rglob("output/*.json"))
+    capsys.readouterr()
+    tasks = _stated(tmp_path, {**mine, "split": "train"}, {**mine, "key": "yours", "query": "And how many in France?"})
+    told = fails([*words, "--tasks", tasks, "--out", str(tmp_path / "both"), "--quiet"], capsys)
+    assert "another split uses its" in told

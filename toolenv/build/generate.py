@@ -111,6 +111,7 @@ class Generator:
         self._settings = settings
         self._rejections: list[Rejection] = []
         self._tested: frozenset[str] = frozenset()
+        self._stated: dict[str, Split] = {}
 
     def make(self) -> Generated:
         """Everything of the domain. Raises ``EnvironmentFailure`` when the database cannot be read."""
@@ -118,6 +119,7 @@ class Generator:
         gold = Gold(given.database)
         try:
             schema = read_schema(gold.connection)
+            self._keep_stated(schema)
             accepted = self._endpoints(schema, gold)
             vocabulary = Vocabulary(
                 [q.question for q in given.questions],
@@ -175,12 +177,23 @@ class Generator:
         if len(leading) < _LEADING_HOPS:
             self._tested = frozenset(leading)
 
-    def split_of(self, *template_keys: str) -> Split | None:
-        """The split that templates belong to; None where they belong to different ones."""
-        found = {self._split(key) for key in template_keys}
-        return found.pop() if len(found) == 1 else None
+    def _keep_stated(self, schema: DatabaseSchema) -> None:
+        """The templates that stated tasks use belong to the split that is stated. Raises ``DataError`` for two."""
+        for task in self._given.tasks:
+            for hop in (h for turn in task.turns for h in turn.hops if isinstance(h, SqlHop)):
+                try:
+                    key = make_template(hop.sql, schema).key
+                except NotBuildable:
+                    # The writer tells why this task cannot be.
+                    continue
+                if self._stated.setdefault(key, task.split) != task.split:
+                    raise DataError(
+                        f"the stated task {task.key!r} is for {task.split}, but another split uses its {hop.query!r}"
+                    )
 
     def _split(self, template_key: str) -> Split:
+        if template_key in self._stated:
+            return self._stated[template_key]
         if template_key in self._tested:
             return "test"
         digest = hashlib.sha256(f"{self._settings.seed}/{template_key}".encode()).digest()
