@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -57,13 +58,86 @@ class ArgumentOrigin:
 
 @dataclass(frozen=True, slots=True)
 class _Past:
-    """One earlier call: its number, the facts of its response, and the handle that it made."""
+    """One earlier call: its number and the facts of its response."""
 
     number: int
     facts: ResponseFacts
-    handle: str | None
     values: ValueIndex
     text: str
+
+
+class _Known:
+    """The answered calls of a trajectory's steps, and what any of them holds.
+
+    A value that none holds is found out without asking each: a long session asks for thousands.
+    """
+
+    def __init__(self) -> None:
+        self.steps: tuple[Step, ...] = ()
+        self.calls: list[_Past] = []
+        self.values = ValueIndex()
+        self.structure: set[str] = set()
+        self.with_passages: list[_Past] = []
+        self.makers: dict[str, int] = {}
+        self._number = 0
+
+    def extend(self, steps: Sequence[Step]) -> None:
+        """Take further steps."""
+        for step in steps:
+            self._take(step)
+        self.steps = (*self.steps, *steps)
+
+    def _take(self, step: Step) -> None:
+        if not isinstance(step.decision, CallTool):
+            return
+        self._number += not step.opening
+        result = step.result
+        if result is None or not _answered(step):
+            return
+        facts = response_facts(result.text, source_of(step.decision.call.name))
+        keys = (*facts.printed, *facts.lengths)
+        made = _Past(
+            number=0 if step.opening else self._number,
+            facts=facts,
+            values=ValueIndex(keys),
+            text=result.text,
+        )
+        self.calls.append(made)
+        for each in keys:
+            self.values.add(each)
+        self.structure |= facts.structure
+        if facts.passages:
+            self.with_passages.append(made)
+        if result.handle is not None:
+            self.makers[result.handle] = made.number
+
+    def first_with(self, atom: Atom) -> _Past | None:
+        """The first call whose response holds a value."""
+        if key(atom) in self.values or (isinstance(atom, str) and atom in self.structure):
+            return next((made for made in self.calls if _in_response(atom, made)), None)
+        if not isinstance(atom, str):
+            return next((made for made in self.with_passages if _in_response(atom, made)), None)
+        if len(normal_text(atom)) <= 1:
+            return None
+        return next((made for made in self.calls if occurs(atom, made.text)), None)
+
+
+class _Latest(threading.local):
+    """What this thread asked about last: a session asks again with one step more."""
+
+    known: _Known | None = None
+
+
+_latest = _Latest()
+
+
+def _known(steps: tuple[Step, ...]) -> _Known:
+    known = _latest.known
+    if known is None or known.steps != steps[: len(known.steps)]:
+        known = _Known()
+    known.extend(steps[len(known.steps) :])
+    _latest.known = known
+    return known
 
 
 def origins(trajectory: Trajectory, call: ToolCall, tools: Sequence[ToolSpec] = ()) -> tuple[ArgumentOrigin, ...]:
@@ -72,25 +146,17 @@ def origins(trajectory: Trajectory, call: ToolCall, tools: Sequence[ToolSpec] = 
     One entry a scalar; a retriever's question (or any text of several words) that is not found as a whole is taken as
     the agent's own words: it has an origin when its names and numbers have one.
     """
-    return tuple(_origins(trajectory.instance, list(_past(trajectory.steps)), call, tools))
+    return tuple(_origins(trajectory.instance, _known(trajectory.steps), call, tools))
 
 
 def origins_by_step(trajectory: Trajectory, tools: Sequence[ToolSpec] = ()) -> dict[int, tuple[ArgumentOrigin, ...]]:
     """Position of a call step -> the origins of its argument values."""
-    past: list[_Past] = []
+    known = _Known()
     found: dict[int, tuple[ArgumentOrigin, ...]] = {}
-    made = _past(trajectory.steps)
-    upcoming = next(made, None)
-    number = 0
     for index, step in enumerate(trajectory.steps):
-        if not isinstance(step.decision, CallTool):
-            continue
-        number += not step.opening
-        found[index] = tuple(_origins(trajectory.instance, past, step.decision.call, tools))
-        if _answered(step):
-            if upcoming is not None:
-                past.append(upcoming)
-            upcoming = next(made, None)
+        if isinstance(step.decision, CallTool):
+            found[index] = tuple(_origins(trajectory.instance, known, step.decision.call, tools))
+        known.extend((step,))
     return found
 
 
@@ -107,28 +173,7 @@ def _answered(step: Step) -> bool:
     return step.result is not None and not (step.result.failed or step.result.is_error)
 
 
-def _past(steps: Sequence[Step]) -> Iterator[_Past]:
-    number = 0
-    for step in steps:
-        if not isinstance(step.decision, CallTool):
-            continue
-        number += not step.opening
-        result = step.result
-        if result is None or not _answered(step):
-            continue
-        facts = response_facts(result.text, source_of(step.decision.call.name))
-        yield _Past(
-            number=0 if step.opening else number,
-            facts=facts,
-            handle=result.handle,
-            values=ValueIndex((*facts.printed, *facts.lengths)),
-            text=result.text,
-        )
-
-
-def _origins(
-    instance: Instance, past: Sequence[_Past], call: ToolCall, tools: Sequence[ToolSpec]
-) -> Iterator[ArgumentOrigin]:
+def _origins(instance: Instance, past: _Known, call: ToolCall, tools: Sequence[ToolSpec]) -> Iterator[ArgumentOrigin]:
     spec = next((tool for tool in tools if tool.name == call.name), None)
     exempt = {name: _named_by_schema(spec, name) for name in call.arguments}
     opens = call.name == OPENING_TOOL
@@ -145,9 +190,9 @@ def _origins(
                 yield _origin(instance, past, name, atom)
 
 
-def _origin(instance: Instance, past: Sequence[_Past], name: str, atom: Atom) -> ArgumentOrigin:
+def _origin(instance: Instance, past: _Known, name: str, atom: Atom) -> ArgumentOrigin:
     """The first place where a value was seen, in the order in which an agent came to see it."""
-    maker = next((made.number for made in reversed(past) if made.handle is not None and made.handle == atom), None)
+    maker = past.makers.get(atom) if isinstance(atom, str) else None
     if maker is not None:
         return ArgumentOrigin(argument=name, value=atom, seen="handle", step=maker)
     for turn in instance.turns[:-1]:
@@ -157,9 +202,9 @@ def _origin(instance: Instance, past: Sequence[_Past], name: str, atom: Atom) ->
         return ArgumentOrigin(argument=name, value=atom, seen="query")
     if instance.policy and _in_text(atom, instance.policy):
         return ArgumentOrigin(argument=name, value=atom, seen="policy")
-    for made in past:
-        if _in_response(atom, made):
-            return ArgumentOrigin(argument=name, value=atom, seen="response", step=made.number)
+    made = past.first_with(atom)
+    if made is not None:
+        return ArgumentOrigin(argument=name, value=atom, seen="response", step=made.number)
     if isinstance(atom, str) and len(atom.split()) > 2:
         part = _telling_part(instance, past, name, atom)
         if part is not None:
@@ -167,7 +212,7 @@ def _origin(instance: Instance, past: Sequence[_Past], name: str, atom: Atom) ->
     return ArgumentOrigin(argument=name, value=atom, seen="nowhere")
 
 
-def _telling_part(instance: Instance, past: Sequence[_Past], name: str, text: str) -> ArgumentOrigin | None:
+def _telling_part(instance: Instance, past: _Known, name: str, text: str) -> ArgumentOrigin | None:
     """Where a text in the agent's own words comes from: the latest origin of its names and numbers.
 
     None where one of them was seen nowhere, or where it has none and no long word of it was seen either.
