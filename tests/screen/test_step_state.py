@@ -21,11 +21,13 @@ from vakra_tui.state.lines import Lines, line, plain, text_of
 from vakra_tui.state.panes.call import CallLines, argument_blocks, jumpable
 from vakra_tui.state.panes.protocol import StepProtocol, protocol_source
 from vakra_tui.state.quirks import quirks
+from vakra_tui.state.reading import decoded
 from vakra_tui.state.response import RawText, document, read
 from vakra_tui.state.scene import ArgumentRow, Origin, StepRow
 from vakra_tui.state.search import WINDOW, LineByLine, Needle, Search, marked, shifted
 from vakra_tui.state.table_order import Order, page, positions, rows_with, terms_of
 from vakra_tui.state.table_rows import TableRows
+from vakra_tui.text import sanitize
 from vakra_tui.wrap import clean
 
 JSON = st.recursive(
@@ -325,6 +327,43 @@ def test_large_responses_are_compared_line_by_line() -> None:
 @settings(max_examples=80, deadline=None)
 def test_any_two_values_can_be_compared(left: Json, right: Json) -> None:
     assert difference_lines(left, json.dumps(right))
+
+
+# --- large texts ------------------------------------------------------------------------------------------------------
+
+BLANKS = st.sampled_from(["", " ", "\n\t "])
+
+
+@given(JSON, st.integers(min_value=0, max_value=3), st.text(max_size=3))
+@settings(max_examples=200, deadline=None)
+def test_a_text_decoded_in_parts_gives_what_the_whole_gives(value: Json, indent: int, behind: str) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vakra_tui.state.reading.SMALL", 0)
+        for text in (json.dumps(value, indent=indent or None), json.dumps({"a": [value, {"b": value}]})):
+            assert decoded(text) == json.loads(text)
+            for broken in (text + behind, text[:-1], text.replace(",", ",,", 1), text.replace(":", "", 1)):
+                try:
+                    expected = json.loads(broken)
+                except ValueError:
+                    with pytest.raises(ValueError, match="."):
+                        decoded(broken)
+                else:
+                    assert decoded(broken) == expected
+
+
+def test_a_large_text_is_read_as_a_small_one_is() -> None:
+    value = {"rows": [{"id": index, "name": "x" * 20} for index in range(10_000)], "n": [float("inf"), None]}
+    assert decoded(json.dumps(value, indent=1)) == value
+    assert read(json.dumps(value) + " trailing").kind == "text"
+    assert read(json.dumps(value)).kind == "json"
+
+
+@given(st.text(max_size=60), st.integers(min_value=1, max_value=25))
+@settings(max_examples=200, deadline=None)
+def test_the_rows_of_a_raw_text_hold_all_of_it(text: str, width: int) -> None:
+    source = RawText(text)
+    shown = "".join(plain(source.line(index)) for index in range(source.layout(width)))
+    assert shown == "".join(sanitize(part) for part in text.split("\n"))
 
 
 # --- passages ---------------------------------------------------------------------------------------------------------

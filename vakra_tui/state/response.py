@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
 import msgspec
@@ -12,6 +13,7 @@ import msgspec
 from toolenv.model import Json
 from vakra_tui.state.json_tree import JsonTree, scalar_line
 from vakra_tui.state.lines import BLANK, HANG, Line, Lines, LineSource, Span, line
+from vakra_tui.state.reading import decoded
 from vakra_tui.text import count_words, one_line, sanitize, size_words
 
 if TYPE_CHECKING:
@@ -53,7 +55,7 @@ def read(text: str) -> Shape:
     head = text.lstrip()[:1]
     if head and head in '{["-0123456789tfnNI':
         try:
-            value = json.loads(text)
+            value = decoded(text)
         except (ValueError, RecursionError):
             return Shape(kind="text", text=text)
         if _is_peek(value):
@@ -171,26 +173,32 @@ class RawText:
             texts = [sanitize(part) for part in texts]
         self._texts = texts
         self._lead = lead
-        self._first: list[int] = []
-        self._steps: list[int] = []
+        self._lengths = list(map(len, texts))
+        self._longest = max(self._lengths)
+        self._plain = text.isascii()
+        self._first: Sequence[int] = ()
         self._width = 0
         self._rows = 0
 
     def layout(self, width: int) -> int:
         if width == self._width:
             return self._rows
-        first: list[int] = []
-        steps: list[int] = []
+        self._width = width
+        if self._plain and self._longest <= width:
+            self._first = range(len(self._texts))
+            self._rows = len(self._texts) + len(self._lead)
+            return self._rows
         half = max(width // 2, 1)
-        row = 0
-        for text in self._texts:
-            first.append(row)
-            step = width if text.isascii() else half
-            steps.append(step)
-            row += -(-len(text) // step) or 1
-        self._first, self._steps, self._width = first, steps, width
-        self._rows = row + len(self._lead)
+        steps = [width if self._plain or text.isascii() else half for text in self._texts]
+        taken = [-(-length // step) or 1 for length, step in zip(self._lengths, steps, strict=True)]
+        self._first = list(accumulate(taken, initial=0))
+        self._rows = self._first[-1] + len(self._lead)
+        del self._first[-1]
         return self._rows
+
+    def _step(self, position: int) -> int:
+        """Characters of a line that one row takes."""
+        return self._width if self._plain or self._texts[position].isascii() else max(self._width // 2, 1)
 
     def line(self, index: int) -> Line:
         if index < len(self._lead):
@@ -202,7 +210,7 @@ class RawText:
         """(line, first character, number of characters) of a row."""
         row = index - len(self._lead)
         position = bisect_right(self._first, row) - 1
-        step = self._steps[position]
+        step = self._step(position)
         return position, (row - self._first[position]) * step, step
 
     @property
@@ -221,7 +229,7 @@ class RawText:
 
     def row_of(self, place: tuple[int, int]) -> int:
         position, start = place
-        return len(self._lead) + self._first[position] + start // self._steps[position]
+        return len(self._lead) + self._first[position] + start // self._step(position)
 
     def place_at(self, row: int) -> tuple[int, int]:
         return self._slice(row)[:2] if row >= len(self._lead) else (0, 0)
