@@ -35,6 +35,9 @@ RUNNING = "running"
 SHOW_EVERY_S = 0.15
 """Shortest time between two scenes while many steps run."""
 
+SHOW_SHARE = 8
+"""A scene of a long session takes a while to make: at least so many times that lies between two of them."""
+
 
 class SessionBase(Turns):
     """What every group of a session's verbs stands on: the timeline, the turn of the verbs, the scene."""
@@ -59,6 +62,7 @@ class SessionBase(Turns):
         self._store_problem = ""
         self._working = ""
         self._last_shown = 0.0
+        self._show_took = 0.0
         self._executed: ExecutedTrajectory | None = None
         self._restored = False
         self.left: int | None = None
@@ -132,7 +136,7 @@ class SessionBase(Turns):
 
     async def _show(self, *, force: bool = False) -> None:
         now = time.monotonic()
-        if not force and now - self._last_shown < SHOW_EVERY_S:
+        if not force and now - self._last_shown < max(SHOW_EVERY_S, SHOW_SHARE * self._show_took):
             return
         if self._timeline is not None:
             try:
@@ -142,6 +146,7 @@ class SessionBase(Turns):
                 self._executed = ExecutedTrajectory(trajectory=self._timeline.trajectory, tables=())
         self.scene = self._build()
         self._last_shown = time.monotonic()
+        self._show_took = self._last_shown - now
         for listener in self._listeners:
             listener(self.scene)
 
