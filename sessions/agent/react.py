@@ -260,9 +260,10 @@ class ReactDriver:
                 return ended("filtered", f"the endpoint ended the completion with {finish!r}")
             what = "only reasoning" if completion.reasoning or content.reasoning else "nothing"
             return ended("empty reply", f"the completion holds {what} (finish reason {finish or 'none'})")
-        if not self.settings.parallel and len(calls) > 1:
-            self._notes.append(f"{len(calls) - 1} further calls of the completion were left out")
-            calls = calls[:1]
+        most = self.settings.max_calls if self.settings.parallel else 1
+        if len(calls) > most:
+            self._notes.append(f"{len(calls) - most} further calls of the completion were left out")
+            calls = calls[:most]
         turn = Turn(at=len(trajectory.steps), content=content.text, calls=tuple(calls))
         self._given[len(self._turns)] = 1
         self._turns.append(turn)

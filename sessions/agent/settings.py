@@ -19,8 +19,9 @@ Positive = Annotated[int, msgspec.Meta(ge=1)]
 class AgentSettings(Value, frozen=True, forbid_unknown_fields=True):
     """One way of asking a model.
 
-    ``max_turns`` bounds the completions of an instance. ``max_tools`` is how many tools a request offers (None: the
-    dialect's limit). ``max_result_characters`` bounds how much of one result the model sees; the whole result is kept.
+    ``max_turns`` bounds the completions of an instance, ``max_calls`` the calls of one completion that are made.
+    ``max_tools`` is how many tools a request offers (None: the dialect's limit). ``max_result_characters`` bounds how
+    much of one result the model sees; the whole result is kept.
     ``max_truncations`` completions cut off at the token limit, one after the other, end the instance.
     ``max_seconds``, ``max_tokens_spent`` and ``max_cost_spent`` bound one instance. With ``parallel`` false only the
     first call of a completion counts. ``run_text_calls`` carries out calls that were written as text.
@@ -29,6 +30,7 @@ class AgentSettings(Value, frozen=True, forbid_unknown_fields=True):
     """
 
     max_turns: Positive = 40
+    max_calls: Positive = 32
     max_tools: Positive | None = None
     max_result_characters: Positive = 16_000
     max_truncations: Positive = 3

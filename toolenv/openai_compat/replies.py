@@ -107,7 +107,7 @@ def _calls(message: Mapping[str, Any]) -> list[RawToolCall]:
             name, written = function.get("name"), call.get("id")
             calls.append(
                 RawToolCall(
-                    id=written if isinstance(written, str) else "",
+                    id=sendable(written) if isinstance(written, str) else "",
                     name=name if isinstance(name, str) else "",
                     arguments=function.get("arguments"),
                 )

@@ -61,26 +61,35 @@ class Transport:
             raise ProviderError("timeout", f"no answer within {seconds:g} seconds", status=None) from None
         except (APIConnectionError, httpx2.TransportError, httpx2.DecodingError, httpx2.TooManyRedirects) as error:
             cause = error.__cause__ or error
+            if isinstance(cause, ProviderError):
+                raise cause from None
             raise ProviderError("unreachable", f"{type(cause).__name__}: {cause}", status=None) from None
         except (httpx2.InvalidURL, httpx2.UnsupportedProtocol) as error:
             raise ProviderError("refused", f"the address cannot be used ({error})", status=None) from None
+        except ValueError as error:
+            # Half characters and numbers that are none: the library writes the body with the strict encoder.
+            raise ProviderError("refused", f"the request cannot be written as JSON ({error})", status=None) from None
         return Answer(status=response.status_code, headers=dict(response.headers), body=response.content)
 
     async def aclose(self) -> None:
         if self._client is not None:
             await self._client.close()
-            self._client = None
+            self._client = self._http_client = None
 
     def _connect(self) -> AsyncOpenAI:
         if self._client is None:
-            from openai import AsyncOpenAI
+            from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
+            from toolenv.openai_compat.bounded import bound
+
+            if self._http_client is None:
+                self._http_client = DefaultAsyncHttpxClient(event_hooks={"response": [bound]})
             self._client = AsyncOpenAI(
                 api_key=self._settings.api_key,
                 base_url=self._settings.base_url,
                 timeout=self._settings.timeout_s,
                 max_retries=0,
-                default_headers=dict(self._settings.dialect.extra_headers),
+                default_headers={"Accept-Encoding": "gzip, deflate", **self._settings.dialect.extra_headers},
                 default_query=dict(self._settings.dialect.extra_query),
                 http_client=self._http_client,
             )
