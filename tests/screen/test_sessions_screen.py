@@ -109,6 +109,28 @@ async def test_a_session_opens_where_it_was_left(address: str) -> None:
         assert isinstance(app.screen, SessionsScreen)
 
 
+async def test_a_person_goes_on_beside_what_a_batch_executed(address: str) -> None:
+    (key,) = stored(address, 1, kind="batch")
+    async with opened(toy.wiring(store=Store.open(address)), WIDE) as (app, pilot):
+        await at_sessions(pilot)
+        await pilot.press("b")
+        await until_shown(pilot, "1 session of batches")
+        await pilot.press("enter")
+        shown = await until_settled(pilot)
+        assert shown.scene is not None
+        assert shown.scene.executed == 2
+        await pilot.press("1", "home", "a", *"another answer", "enter")
+        await until(pilot, lambda: (scene := debugger(app).scene) is not None and scene.on_branch, "a branch")
+        await until_settled(pilot)
+        await pilot.press("escape")
+        await until_shown(pilot, "1 session of batches")
+        await pilot.press("b")
+        await until_shown(pilot, "1 session of the debugger")
+    store = Store.open(address)
+    assert len(store.load(key).tree.branches) == 1
+    store.close()
+
+
 async def test_what_another_dataset_needs_is_said(address: str, tmp_path: Path) -> None:
     stored(address, 1, dataset="sha256:other", dataset_path=str(tmp_path), run="r1")
     async with opened(toy.wiring(store=Store.open(address)), WIDE) as (app, pilot):

@@ -14,8 +14,18 @@ from vakra_tui.state.live.stopping import Stopped
 
 if TYPE_CHECKING:
     from sessions.events import StepEvent
+    from sessions.store import SessionRef, StoredSession
 
 STOPPED = "the execution of the reference path was stopped; evaluating executes it again"
+
+
+def _continued(stored: StoredSession | None) -> SessionRef | None:
+    """The session that new steps are added to; what a batch executed stays as it is, a person goes on in a new one."""
+    from sessions.store import SessionRef
+
+    if stored is None or stored.summary.kind != "person":
+        return None
+    return SessionRef(id=stored.summary.id, key=stored.summary.key)
 
 
 class Opening(Playing, Judging):
@@ -57,7 +67,7 @@ class Opening(Playing, Judging):
 
     async def _open_timeline(self) -> None:
         from sessions.checks import standard_checks
-        from sessions.store import NewSession, SessionRef
+        from sessions.store import NewSession
         from sessions.timeline import Timeline
         from vakra_tui.state.remarks import Marking, remarks_of
 
@@ -93,7 +103,7 @@ class Opening(Playing, Judging):
             store=store,
             new=new,
             tree=stored.tree if stored is not None else None,
-            ref=SessionRef(id=stored.summary.id, key=stored.summary.key) if stored is not None else None,
+            ref=_continued(stored),
             listeners=(self._step_event,),
             checks=standard_checks(self.instance),
         )
