@@ -109,6 +109,8 @@ def _of_evidence(scene: Scene, gate: str, entry: Evidence, outcome: str) -> Plac
         return _of_hop(scene, gate, hop, kind)
     number = entry.get("step")
     step = index_of(scene, number) if isinstance(number, int) else None
+    if step is None and hop is not None:
+        step = index_of(scene, hop.aligned or hop.recovered_at)
     what = next((str(entry[name]) for name in ("violation", "failed", "how", "text") if entry.get(name)), "")
     if step is None and hop is None:
         return None
