@@ -19,7 +19,7 @@ from vakra_tui.screens.debugger import DebuggerScreen
 from vakra_tui.screens.instances import InstancesScreen
 from vakra_tui.state.lines import plain
 from vakra_tui.state.live.stopping import Stopped, Turns
-from vakra_tui.state.memory import Memory
+from vakra_tui.state.memory import LOG_AT_MOST, Memory
 from vakra_tui.state.panes.head import hint
 from vakra_tui.state.remembered import MOST_PLACES, NAME, Layout, Place, Remembered, recall, remember
 
@@ -49,6 +49,15 @@ def test_a_folder_that_cannot_be_used_is_no_problem(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     remember(tmp_path / "file", Remembered())
     assert recall(tmp_path / "file") == Remembered()
+
+
+def test_the_log_of_errors_does_not_grow_for_ever(tmp_path: Path) -> None:
+    memory = Memory(tmp_path)
+    memory.crash_log.write_bytes(b"x" * (LOG_AT_MOST + 1))
+    assert memory.keep_crash(ValueError("one")) == memory.crash_log
+    assert memory.keep_crash(ValueError("two")) == memory.crash_log
+    text = memory.crash_log.read_text(encoding="utf-8")
+    assert "one" in text and "two" in text and "xx" not in text
 
 
 def test_widths_out_of_reason_are_forgotten(tmp_path: Path) -> None:

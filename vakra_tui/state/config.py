@@ -15,7 +15,6 @@ commas and written as characters or names (``?``, ``question_mark``, ``ctrl+e``,
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -153,6 +152,8 @@ def _chosen(id_: str, value: Any) -> tuple[str, ...] | str:
 
 
 def _like(name: str, known: Sequence[str]) -> str:
+    import difflib
+
     near = difflib.get_close_matches(name, known, n=1)
     return f" (perhaps {near[0]!r})" if near else ""
 

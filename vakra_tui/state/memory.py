@@ -8,6 +8,9 @@ from pathlib import Path
 
 from sessions.redaction import redact_text
 
+LOG_AT_MOST = 1_000_000
+"""Bytes of the log of errors above which it is begun anew."""
+
 
 class Memory:
     """Remembers in ``folder``; where that cannot be written, nothing is remembered and nothing breaks."""
@@ -37,7 +40,8 @@ class Memory:
         text = redact_text("".join(traceback.format_exception(error)))
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with path.open("a", encoding="utf-8", errors="backslashreplace") as stream:
+            full = path.exists() and path.stat().st_size > LOG_AT_MOST
+            with path.open("w" if full else "a", encoding="utf-8", errors="backslashreplace") as stream:
                 stream.write(text + "\n")
         except OSError:
             return None
