@@ -6,6 +6,7 @@ real endpoints do beyond the protocol ends in a decision or in a classified end,
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -37,6 +38,9 @@ SHRUNK = 2
 
 _LENGTH = frozenset({"length", "max_tokens", "model_length"})
 _FILTERED = frozenset({"content_filter", "safety", "refusal"})
+_TOO_MANY_TOOLS = re.compile(
+    r"tools\b.{0,60}(too long|too many|at most|maximum|exceed)|too many (tools|functions)", re.I
+)
 _BROKE_OFF = frozenset({"timeout", "unreachable", "malformed", "server"})
 
 
@@ -159,7 +163,7 @@ class ReactDriver:
                     broken += 1
                     if broken <= SENT_AGAIN:
                         continue
-                raise _failure(error) from error
+                raise _failure(error, len(offer.sent)) from error
             decision = self._understood(trajectory, reply, offer)
             self._keep(trajectory, offer, reply, decision)
             if decision is not None:
@@ -344,10 +348,12 @@ class ReactDriver:
         )
 
 
-def _failure(error: EndpointError) -> AgentFailure:
+def _failure(error: EndpointError, tools: int) -> AgentFailure:
     text = str(error)
     if error.kind == "refused" and "content" in text and ("null" in text.lower() or "empty" in text.lower()):
         text += ' If it wants "" or null beside tool calls, set empty_content in VAKRA_TUI_AGENT_DIALECT.'
+    if error.kind == "refused" and _TOO_MANY_TOOLS.search(text):
+        text += f" {tools} tools were sent; set max_tools in VAKRA_TUI_AGENT_SETTINGS to what it takes."
     return AgentFailure(text, kind="budget" if error.kind == "budget" else "endpoint")
 
 

@@ -333,6 +333,14 @@ async def test_a_refusal_is_sent_once(run: Run, endpoint: Endpoint) -> None:
     assert "empty_content" in done.detail
 
 
+async def test_a_refusal_of_too_many_tools_says_what_to_do(run: Run, endpoint: Endpoint) -> None:
+    words = "Invalid 'tools': array too long. Expected an array with maximum length 1, but got 2."
+    endpoint.default = lambda body: failure(400, words, type="invalid_request_error", param="tools")
+    done = await run()
+    assert done.status == "endpoint" and len(endpoint.requests) == 1
+    assert words.rstrip(".") in done.detail and "2 tools were sent; set max_tools" in done.detail
+
+
 async def test_a_refused_parameter_is_left_out(run: Run, endpoint: Endpoint) -> None:
     def answer(body: Body) -> Any:
         return failure(400, "seed is not supported", param="seed") if "seed" in body else text("nine")
