@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from eval.compare import InstanceKey, Origin, Passed
+from eval.repair.tally import groups_of
 from eval.report import FORMAT, origin_of
 from eval.scored import Scored
 from eval.scores import SIEVE_LEVELS, Tally
@@ -58,6 +59,27 @@ class Group(msgspec.Struct, frozen=True):
             raise ValueError(f"{self.correct} of {self.n} cannot be correct")
 
 
+class RepairGroup(msgspec.Struct, frozen=True):
+    """How many trajectories broke at one step, or at calls of one tool."""
+
+    n: Count
+
+
+class Repairs(msgspec.Struct, frozen=True):
+    """What repair search found of ``searched`` trajectories that failed."""
+
+    searched: Count
+    outcomes: dict[str, Count] = {}
+    steps: dict[str, RepairGroup] = {}
+    tools: dict[str, RepairGroup] = {}
+
+    def groups(self, name: str) -> dict[str, int]:
+        """The counts of ``outcomes``, ``steps`` or ``tools``."""
+        if name == "outcomes":
+            return dict(self.outcomes)
+        return {group: found.n for group, found in (self.steps if name == "steps" else self.tools).items()}
+
+
 class Agreed(msgspec.Struct, frozen=True):
     """How far a person agrees with the judge on one gate: share and kappa of ``n`` pairs, None without any."""
 
@@ -81,6 +103,7 @@ class Figures(msgspec.Struct, frozen=True):
     sieve_cumulative: dict[str, dict[str, Share]]
     slices: dict[str, dict[str, Group]]
     agreement: dict[str, Agreed] = {}
+    repair: Repairs | None = None
     notes: list[str] = []
 
 
@@ -94,19 +117,24 @@ def figures(tally: Tally, notes: Sequence[str] = ()) -> Figures:
         "sieve_cumulative": tally.sieve_cumulative(),
         "slices": tally.slices(),
         "agreement": tally.agreement(),
+        "repair": tally.repairs() or None,
         "notes": list(notes),
     }
     return msgspec.convert(form, Figures)
 
 
 class FigureLine(Value, frozen=True):
-    """One line as far as figures go by it; ``slices`` is None where it is not known to which groups it belongs."""
+    """One line as far as figures go by it; ``slices`` is None where it is not known to which groups it belongs.
+
+    ``repair`` are the groups of ``eval.repair.tally.groups_of``, empty where no repair was searched.
+    """
 
     key: InstanceKey
     status: str
     passed: bool | None
     sieve: str | None
     slices: Mapping[str, str] | None = None
+    repair: Mapping[str, str] = {}
 
     @property
     def counted(self) -> bool:
@@ -127,14 +155,15 @@ def line_of(scored: Scored) -> FigureLine:
         passed=verdict.passed,
         sieve=verdict.sieve,
         slices=scored.slices,
+        repair=groups_of(verdict.repair) if verdict.repair is not None else {},
     )
 
 
 class Behind(Value, frozen=True):
     """What a figure counts: a capability's lines, those of a class of its sieve, those still right after a level,
-    the lines of a slice's group, or all (``everything``, ``status``)."""
+    the lines of a slice's or a repair's group, or all (``everything``, ``status``)."""
 
-    kind: Literal["everything", "status", "capability", "sieve", "still", "slice"]
+    kind: Literal["everything", "status", "capability", "sieve", "still", "slice", "repair"]
     name: str = ""
     group: str = ""
 
@@ -143,6 +172,8 @@ def behind(lines: Iterable[FigureLine], figure: Behind) -> list[FigureLine]:
     """The lines that a figure counts, in their order."""
     if figure.kind == "status":
         return [line for line in lines if line.status == figure.name]
+    if figure.kind == "repair":
+        return [line for line in lines if line.repair.get(figure.name) == figure.group]
     counted = [line for line in lines if line.counted]
     if figure.kind == "everything":
         return counted
@@ -172,6 +203,7 @@ class _Line(msgspec.Struct):
     status: Literal["scored", "missing", "unscored", "extra"]
     passed: bool | None = None
     sieve: str | None = None
+    repair: dict[str, Any] | None = None
 
 
 class ReportFile(msgspec.Struct):
@@ -190,6 +222,7 @@ class ReportFile(msgspec.Struct):
     slices: dict[str, dict[str, Group]]
     instances: list[_Line]
     agreement: dict[str, Agreed] = {}
+    repair: Repairs | None = None
     notes: list[str] = []
 
     @property
@@ -211,6 +244,7 @@ class ReportFile(msgspec.Struct):
             sieve_cumulative=self.sieve_cumulative,
             slices=self.slices,
             agreement=self.agreement,
+            repair=self.repair,
             notes=self.notes,
         )
 
@@ -218,7 +252,14 @@ class ReportFile(msgspec.Struct):
         """The lines, with the groups that ``slices`` knows of them; of a uuid that is listed twice the last counts."""
         found = {(entry.capability, entry.domain, entry.uuid): entry for entry in self.instances}
         return [
-            FigureLine(key=key, status=entry.status, passed=entry.passed, sieve=entry.sieve, slices=slices.get(key))
+            FigureLine(
+                key=key,
+                status=entry.status,
+                passed=entry.passed,
+                sieve=entry.sieve,
+                slices=slices.get(key),
+                repair=groups_of(entry.repair) if entry.repair else {},
+            )
             for key, entry in found.items()
         ]
 

@@ -10,6 +10,16 @@ ANSWER = "answer"
 """The group of trajectories that their answer broke, among steps and tools."""
 
 
+def groups_of(repair: Mapping[str, Any]) -> dict[str, str]:
+    """The groups that a line's ``repair`` is counted in: its outcome, and its step and tool where one was found."""
+    groups = {"outcomes": str(repair.get("outcome"))}
+    step, tool = repair.get("step"), repair.get("tool")
+    if step is not None:
+        groups["steps"] = str(step) if tool else ANSWER
+        groups["tools"] = str(tool) if tool else ANSWER
+    return groups
+
+
 class RepairTally:
     """Counts the ``repair`` of lines, which may come in any order.
 
@@ -24,16 +34,13 @@ class RepairTally:
         self._executions = 0
 
     def add(self, repair: Mapping[str, Any]) -> None:
-        outcome = str(repair.get("outcome"))
-        self._outcomes[outcome] += 1
+        groups = groups_of(repair)
+        self._outcomes[groups["outcomes"]] += 1
         self._executions += int(repair.get("executions") or 0)
-        step = repair.get("step")
-        if step is None:
-            return
-        kind = str((repair.get("earliest") or {}).get("kind") or outcome)
-        tool = repair.get("tool")
-        self._steps.setdefault(str(step) if tool else ANSWER, Counter())[kind] += 1
-        self._tools.setdefault(str(tool) if tool else ANSWER, Counter())[kind] += 1
+        if "steps" in groups:
+            kind = str((repair.get("earliest") or {}).get("kind") or groups["outcomes"])
+            self._steps.setdefault(groups["steps"], Counter())[kind] += 1
+            self._tools.setdefault(groups["tools"], Counter())[kind] += 1
 
     def form(self) -> dict[str, Any]:
         """The report's form; empty where nothing was searched."""

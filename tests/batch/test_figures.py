@@ -102,6 +102,27 @@ def test_a_report_gives_back_the_figures_that_were_written(tmp_path: Path) -> No
     ]
 
 
+def test_what_repair_search_found_is_counted_and_led_back(tmp_path: Path) -> None:
+    found = {"outcome": "replacement", "step": 2, "tool": "get_x", "earliest": {"kind": "call"}, "executions": 3}
+    scored = [
+        line("a", False, repair=found),
+        line("b", False, repair={**found, "step": 4, "tool": None}),
+        line("c", False, repair={"outcome": "prefix"}),
+        line("d"),
+    ]
+    for figures_, known in (
+        (figures(tally(scored)), [line_of(each) for each in scored]),
+        ((read := read_report(report(tmp_path / "r.json", scored))).figures, read.lines({})),
+    ):
+        assert figures_.repair is not None
+        assert figures_.repair.searched == 3
+        assert figures_.repair.groups("steps") == {"2": 1, "answer": 1}
+        for name in ("outcomes", "steps", "tools"):
+            for group, n in figures_.repair.groups(name).items():
+                assert len(behind(known, Behind(kind="repair", name=name, group=group))) == n
+    assert figures(tally([line("d")])).repair is None
+
+
 BROKEN = {
     "nothing": (b"", "not a report"),
     "other json": (b"[1, 2]", "not a report"),

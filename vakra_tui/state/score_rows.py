@@ -38,6 +38,11 @@ SLICE_WORDS = {
     "model": "Model",
 }
 LEVEL_WORDS = {"tool": "tool", "argument_names": "names", "argument_values": "values"}
+REPAIR_WORDS = {
+    "outcomes": ("Repair search", "what it found, of the failed trajectories that were searched"),
+    "steps": ("Broken at step", "the step that one replacement would have saved"),
+    "tools": ("Broken at tool", "the tool that this step called or should have called"),
+}
 ORDER = ("hops", *(name for name in SLICES if name != "hops"))
 
 
@@ -104,6 +109,8 @@ class ScoreRows:
         yield from self._still(width)
         for name in ORDER:
             yield from self._slice(width, name)
+        for name in REPAIR_WORDS:
+            yield from self._repair(width, name)
         yield from meeting_rows(width, self._met)
         yield from counted_rows(width, self._sources)
         yield from decider_rows(width, self._sources)
@@ -187,6 +194,31 @@ class ScoreRows:
                 figure = Behind(kind="slice", name=name, group=group)
                 counted, told = f"{found.correct}/{found.n}", f"{SLICE_WORDS[name].lower()} {label}"
                 yield self._bar(width, label, index, _share(found), found.ci95, counted, figure, "accent", told)
+
+    def _repair(self, width: int, name: str) -> Iterator[Row]:
+        """Where repair search found the trajectories to break, as shares of those that were searched."""
+        known = [source.figures.repair for source in self._sources]
+        groups = {group for found in known if found is not None for group in found.groups(name)}
+        if not groups:
+            return
+        yield from heading(*REPAIR_WORDS[name])
+        total = {
+            group: sum(found.groups(name).get(group, 0) for found in known if found is not None) for group in groups
+        }
+        ordered = (
+            sorted(groups, key=_natural) if name == "steps" else sorted(groups, key=lambda one: (-total[one], one))
+        )
+        for group in ordered:
+            for index, found in enumerate(known):
+                if found is None or not found.searched:
+                    continue
+                count = found.groups(name).get(group, 0)
+                figure = Behind(kind="repair", name=name, group=group)
+                label = f"step {group}" if group.isdecimal() else one_line(group, 60).replace("_", " ")
+                label = one_line(group, 60) if name == "tools" else label
+                told, counted = f"repair search: {label}", f"{count}/{found.searched}"
+                share = min(count / found.searched, 1.0)
+                yield self._bar(width, label, index, share, None, counted, figure, "warn", told)
 
     # --- one row -----------------------------------------------------------------------------------------------------
 

@@ -137,6 +137,8 @@ def counted_by(source: Source, figure: Behind) -> int:
         return found.scores.capabilities[figure.name].n  # type: ignore[index]
     if figure.kind == "slice":
         return found.slices[figure.name][figure.group].n
+    if figure.kind == "repair":
+        return found.repair.groups(figure.name).get(figure.group, 0) if found.repair is not None else 0
     if figure.kind == "sieve":
         return found.sieve[figure.name].get(figure.group, 0)
     if figure.kind == "still":
