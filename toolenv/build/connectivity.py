@@ -34,7 +34,7 @@ _WALKED_FOR_ONE = 4
 _VALUES_A_SLOT = 400
 _LONGEST_QUESTION = 45
 _MOST_SUCH = 12
-"""Chains of one sequence of templates."""
+"""Chains of one sequence of templates; twice as many where there would be too few."""
 
 _ANOTHER_SUCH, _ANOTHER_BEGINNING, _ANOTHER_END = 0.8, 0.12, 0.12
 
@@ -101,7 +101,7 @@ class Connectivity:
         chosen = {length: self._chosen(walked, wanted[length]) for length, walked in found.items()}
         missing = sum(wanted.values()) - sum(map(len, chosen.values()))
         for length in sorted(n for n in wanted if n > 1):
-            more = self._chosen(found[length], len(chosen[length]) + missing)
+            more = self._chosen(found[length], len(chosen[length]) + missing, 2 * _MOST_SUCH)
             missing -= len(more) - len(chosen[length])
             chosen[length] = more
         for length in sorted(chosen, reverse=True):
@@ -126,8 +126,8 @@ class Connectivity:
                 break
         return list(found.values())
 
-    def _chosen(self, walked: Sequence[HopChain], number: int) -> list[HopChain]:
-        return choose(walked, number, _MOST_SUCH, lambda chain: burden(chain.question), _kinds)
+    def _chosen(self, walked: Sequence[HopChain], number: int, most: int = _MOST_SUCH) -> list[HopChain]:
+        return choose(walked, number, most, lambda chain: burden(chain.question), _kinds)
 
     def leads(self, wanted: Container[Thing], kinds: Container[Entity], most: int) -> dict[Thing, list[Lead]]:
         """Single hops whose answer is one of the wanted things, at most ``most`` a thing, each of another template."""

@@ -32,6 +32,10 @@ _PARTICIPLES = frozenset(["spent", "paid", "sold", "left", "lost", "won", "made"
 _COMPARATIVE = re.compile(r"\b(?:more|less|fewer|higher|lower|larger|smaller|longer|shorter|older|younger)\b", re.I)
 _COMPARED = re.compile(r"\bthan\b|\bor (?:more|less|fewer)\b|\bhow much\b|\bhow many\b", re.I)
 _TWO_VERBS = re.compile(r"\b(?:is|are|was|were)\b(?P<between>[^?]*?)\b(?:is|are|was|were)\b", re.I)
+_NO_VERB = re.compile(
+    r"^how many (?!.*\b(?:is|are|was|were|do|does|did|has|have|had)\b)(?:[a-z]+ ){1,2}[a-z]+ed (?:by|from|in|to)\b",
+    re.I,
+)
 _BINDS = re.compile(r"\b(?:who|that|which|whose|and|or|but|if|when|where|while|what|how|than|there)\b|[,;:.]", re.I)
 _MANY_OF = re.compile(r"^the [a-z]+(?: [a-z]+)? of (?!the\b|all\b|an?\b|this\b|\{)(?P<thing>[a-z]+s)\b", re.I)
 
@@ -58,6 +62,8 @@ def amount(words: str) -> str:
 def is_sound(question: str) -> bool:
     """Whether a question's own wording can be built upon: it compares with something, and has one verb a clause."""
     if _COMPARATIVE.search(question) and not _COMPARED.search(question):
+        return False
+    if _NO_VERB.search(question):
         return False
     twice = _TWO_VERBS.search(question)
     if twice is None or _BINDS.search(twice["between"]):
