@@ -88,7 +88,9 @@ async def test_the_steps_and_the_ground_truth_are_searched_too(store: Store) -> 
 
 
 async def test_five_megabytes_are_searched_while_keys_are_answered(store: Store) -> None:
-    answer = json.dumps([{"id": number, "words": "lorem ipsum dolor sit amet " * 2 + "etc"} for number in range(60_000)])
+    answer = json.dumps(
+        [{"id": number, "words": "lorem ipsum dolor sit amet " * 2 + "etc"} for number in range(60_000)]
+    )
     assert len(answer) > 5_000_000
     environment = toy.ToyEnvironment({**toy.ANSWERS, "get_top_brand": answer})
     async with opened(toy.wiring(instance="u-1", store=store, environment=environment)) as (app, pilot):

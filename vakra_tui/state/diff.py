@@ -34,12 +34,8 @@ def difference_lines(told: Json, executed: str) -> list[Line]:
     if not gone and not come:
         return [line(("= the file's response and the executed one say the same", "ok"))]
     lines: list[Line] = [
-        line(
-            ("- in the file  ", "removed"),
-            ("+ executed now  ", "added"),
-            HANG,
-            (f" {count_words(gone, 'line')} gone, {count_words(come, 'line')} new; the file's is never trusted", "dim"),
-        ),
+        line(("- in the file  ", "removed"), ("+ executed now", "added"), ("   the file's is never trusted", "dim")),
+        line((f"  {count_words(gone, 'line')} gone, {count_words(come, 'line')} new", "dim")),
         BLANK,
     ]
     for number, (old, new) in enumerate(found):

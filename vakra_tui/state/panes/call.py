@@ -81,7 +81,7 @@ def _given(argument: ArgumentRow, field: Field | None, width: int) -> Line:
         parts.append(Span(f"  {short_schema(field)}", "dim"))
     if argument.origin:
         role: Role = "warn" if argument.grounded is False else "dim"
-        parts += [Span("   \u2190 ", "dim"), Span(argument.origin, role)]
+        parts += [Span("   \u2190\u00a0", "dim"), Span(argument.origin, role)]
     if argument.note:
         parts.append(Span(f"  {argument.note}", "warn"))
     return tuple(parts)
