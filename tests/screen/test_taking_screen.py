@@ -10,12 +10,16 @@ from typing import Any
 
 import pytest
 import screen_toy as toy
+from endpoint_server import Server, completion
 from screen_opening import opened
-from screen_reading import debugger, squeezed, until, until_shown
+from screen_reading import debugger, squeezed, until, until_settled, until_shown
 
 from sessions.store import Store
+from vakra_tui.app import VakraApp
 from vakra_tui.forms import FORMS
+from vakra_tui.options import Options
 from vakra_tui.state.export import FORM_KINDS, LAYOUT_KINDS, default_place
+from vakra_tui.wiring import Wiring
 
 
 @pytest.fixture
@@ -146,3 +150,47 @@ async def test_a_terminal_that_cannot_be_handed_over_is_told(store: Store, monke
         await until_shown(pilot, "cannot be handed to another program")
         await pilot.press("enter")
         await until(pilot, lambda: app.screen is debugger(app), "the debugger")
+
+
+async def test_what_the_agents_model_was_asked_is_copied_and_asked_again_by_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k-secret-of-this-test")
+    server = Server()
+    try:
+        endpoint = server.endpoint()
+        endpoint.default = completion({"content": "Tungsten is W."})
+        options = Options(
+            db=f"sqlite:///{tmp_path / 's.sqlite'}",
+            capabilities=(2,),
+            limit=1,
+            agent="react",
+            model="m",
+            base_url=endpoint.base_url,
+        )
+        app = VakraApp(Wiring(options))
+        async with app.run_test(size=(120, 36), notifications=True) as pilot:
+            await until(pilot, lambda: app.opened, "the list")
+            await pilot.press("enter")
+            await until_settled(pilot)
+            await pilot.press("w")
+            await until_shown(pilot, "Who is at the wheel?")
+            await pick(pilot, "agent")
+            await until_shown(pilot, "wheel: agent")
+            await until_settled(pilot)
+            await pilot.press("c")
+            screen = debugger(app)
+            await until(pilot, lambda: screen.scene is not None and screen.scene.finished, "the agent's answer")
+            await until_settled(pilot)
+            await pilot.press("end", "y")
+            await pick(pilot, "request")
+            kept = app.world.memory.folder / "copied"
+            await until(pilot, lambda: any("request.json" in each.message for each in app._notifications), "the copy")
+            assert json.loads((kept / "request.json").read_text()) == endpoint.asked[-1]
+            await pilot.press("y")
+            await pick(pilot, "curl request")
+            await until_shown(pilot, "reads the key from VAKRA_TUI_AGENT_API_KEY")
+            line = (kept / "request.sh").read_text()
+            assert line.startswith(f"U={endpoint.base_url}; curl -sS ") and "k-secret" not in line
+    finally:
+        server.close()

@@ -61,17 +61,17 @@ class TakingVerbs(DebugBase):
         size = len(text.encode())
         place = self.app.world.memory.folder / "copied" / chosen.file
         kept = await asyncio.to_thread(_kept, place, text)
-        where = f"it is in {place}" if kept else "and no file of it could be written"
-        if size > CLIPBOARD_AT_MOST:
-            self.app.toast(f"{size_words(size)} are too much for a terminal's clipboard; {where}", warn=not kept)
-            return
-        self.app.copy_to_clipboard(text)
-        also = f"if your terminal does not take it, {where}" if kept else where
-        told = f"Copied the {chosen.name} ({size_words(size)}); {also}"
-        if chosen.after:
-            self.app.report(f"{chosen.after}\n\n{also[0].upper()}{also[1:]}.", title=f"Copied the {chosen.name}")
+        where = f"it is in {place}" if kept else "no file of it could be written"
+        fits = size <= CLIPBOARD_AT_MOST
+        if fits:
+            self.app.copy_to_clipboard(text)
+            told = f"Copied the {chosen.name} ({size_words(size)}); if your terminal does not take it, {where}."
         else:
-            self.app.toast(told)
+            told = f"{size_words(size)} are too much for a terminal's clipboard; {where}."
+        if chosen.after:
+            self.app.report(f"{chosen.after}\n\n{told}", title=f"The {chosen.name}")
+        else:
+            self.app.toast(told, warn=not (fits or kept))
 
     @work(exclusive=True, group="doing")
     async def action_outside(self) -> None:
