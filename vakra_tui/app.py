@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from rich.text import Text
 from textual import events, work
 from textual.widget import AwaitMount
-from textual.widgets import Footer
 
 from toolenv.errors import VakraError
 from vakra_tui.chrome import Chrome
@@ -27,6 +26,7 @@ from vakra_tui.state.memory import Memory
 from vakra_tui.state.remembered import Place
 from vakra_tui.state.world import Wiring, World
 from vakra_tui.text import sanitize
+from vakra_tui.widgets.key_line import KeyLine
 
 if TYPE_CHECKING:
     from sessions.store import SessionSummary
@@ -75,9 +75,9 @@ class VakraApp(Chrome):
         """How far the evaluation of rows is, in words; empty where none runs."""
         return self._evaluating
 
-    def footer(self) -> Footer:
+    def footer(self) -> KeyLine:
         """The key line of a screen."""
-        return Footer(show_command_palette=False, compact=True)
+        return KeyLine()
 
     def on_mount(self) -> None:
         self._screen_loop = asyncio.get_running_loop()
@@ -152,6 +152,8 @@ class VakraApp(Chrome):
         if first is not None:
             # Its session is at work before the store is opened, which takes longer than showing the question.
             await self.open_entry(first, run=run, hint=self.world.wants_hint)
+        elif self.world.wants_hint:
+            self.instances.welcome()
         self.tell_config()
         try:
             await self.engine.run(self.world.read_flags())

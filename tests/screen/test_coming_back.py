@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import screen_toy as toy
 from screen_opening import opened
-from screen_reading import debugger, shown, squeezed, until, until_settled, until_shown
-from textual.widgets._footer import FooterKey
+from screen_reading import debugger, rows, shown, squeezed, until, until_settled, until_shown
 
 from sessions.store import Store
 from vakra_tui.app import VakraApp
 from vakra_tui.screens.debugger import DebuggerScreen
 from vakra_tui.screens.instances import InstancesScreen
-from vakra_tui.state.lines import plain
+from vakra_tui.state.lines import Line, plain
 from vakra_tui.state.live.stopping import Stopped, Turns
 from vakra_tui.state.memory import LOG_AT_MOST, Memory
-from vakra_tui.state.panes.head import hint
+from vakra_tui.state.panes.head import hint, list_hint
 from vakra_tui.state.remembered import MOST_PLACES, NAME, Layout, Place, Remembered, recall, remember
+from vakra_tui.widgets.key_line import KeyLine
 
 
 @pytest.fixture
@@ -269,11 +270,24 @@ async def test_a_stopped_reference_is_executed_when_it_is_needed(store: Store) -
         assert scene is not None and scene.verdict is not None and scene.verdict.status == "scored"
 
 
-def test_the_hint_is_three_lines_of_eighty_columns_with_the_keys_that_hold() -> None:
-    lines = [plain(each) for each in hint(lambda id_: {"debugger.step": "S"}.get(id_, "x y"))]
+@pytest.mark.parametrize("made", [hint, list_hint])
+def test_the_hint_is_three_lines_of_eighty_columns_with_the_keys_that_hold(made: Callable[..., list[Line]]) -> None:
+    lines = [plain(each) for each in made(lambda id_: {"debugger.step": "S", "row.open": "S"}.get(id_, "x y"))]
     assert len(lines) == 3
     assert max(len(each) for each in lines) <= 80
-    assert " S step" in lines[1] and "x next pane" in lines[1]
+    assert " S " in lines[1] and "x all keys" in lines[1] and "y" not in lines[1].split()
+
+
+@pytest.mark.usefixtures("first_start")
+async def test_the_first_start_on_ones_own_data_gives_a_hint_once(store: Store, tmp_path: Path) -> None:
+    path = str(tmp_path / "again.sqlite")
+    async with opened(two(Store.open(f"sqlite:///{path}"))) as (app, pilot):
+        await until_shown(pilot, "Welcome. One row an instance")
+        await pilot.press("down")
+        assert "Welcome." not in squeezed(app)
+        await pilot.press("q")
+    async with opened(two(Store.open(f"sqlite:///{path}"))) as (app, _):
+        assert "Welcome." not in squeezed(app)
 
 
 async def test_the_order_of_the_list_comes_back(store: Store, tmp_path: Path) -> None:
@@ -297,8 +311,7 @@ async def test_the_list_comes_back_to_the_row_that_was_open(store: Store) -> Non
 async def test_the_footer_is_clicked(store: Store) -> None:
     async with opened(two(store)) as (app, pilot):
         await until_shown(pilot, " open ")
-        keys = [key for key in app.screen.query(FooterKey) if key.description == "open"]
-        await pilot.click(keys[0])
+        await pilot.click(KeyLine, offset=(rows(app)[-1].index(" open ") + 1, 0))
         await until(pilot, lambda: isinstance(app.screen, DebuggerScreen), "the debugger")
 
 

@@ -1,0 +1,74 @@
+"""The keys of the present screen in one row; a click presses one."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from rich.cells import cell_len
+from textual import events
+from textual.screen import Screen
+from textual.strip import Strip
+from textual.widget import Widget
+
+from vakra_tui.render import palette, strip
+from vakra_tui.state.lines import Line, Span
+from vakra_tui.themes import HIGH_CONTRAST
+
+
+class Key(NamedTuple):
+    """``name`` is the library's, ``shown`` how people read it."""
+
+    name: str
+    shown: str
+    words: str
+    enabled: bool
+
+
+class KeyLine(Widget):
+    """One row drawn at once: a widget for each key would cost more than the rest of a small screen."""
+
+    DEFAULT_CSS = "KeyLine { dock: bottom; height: 1; background: $panel; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._keys: tuple[Key, ...] = ()
+
+    def on_mount(self) -> None:
+        self.screen.bindings_updated_signal.subscribe(self, self._changed)
+        self._changed(self.screen)
+
+    def _changed(self, screen: Screen[Any]) -> None:
+        if screen is not self.screen or not self.app.app_focus:
+            return
+        found: dict[str, Key] = {}
+        for _, binding, enabled, _ in screen.active_bindings.values():
+            if binding.show and binding.action not in found:
+                key = Key(binding.key, self.app.get_key_display(binding), binding.description, enabled)
+                found[binding.action] = key
+        if (keys := tuple(found.values())) != self._keys:
+            self._keys = keys
+            self.refresh()
+
+    def _line(self) -> Line:
+        parts: list[Span] = []
+        for key in self._keys:
+            words = f" {key.words} "
+            if key.enabled:
+                parts += [Span(key.shown, "accent"), Span(words)]
+            else:
+                parts.append(Span(key.shown + words, "dim"))
+        return tuple(parts)
+
+    def render_line(self, y: int) -> Strip:
+        theme = self.app.current_theme
+        colours = palette(theme.dark, theme.name == HIGH_CONTRAST.name)
+        return strip(self._line(), self.size.width, colours, base=self.rich_style)
+
+    def on_click(self, event: events.Click) -> None:
+        start = 0
+        for key in self._keys:
+            start += cell_len(f"{key.shown} {key.words} ")
+            if event.x < start:
+                if key.enabled:
+                    self.app.simulate_key(key.name)
+                return
