@@ -43,6 +43,15 @@ REPAIR_WORDS = {
     "steps": ("Broken at step", "the step that one replacement would have saved"),
     "tools": ("Broken at tool", "the tool that this step called or should have called"),
 }
+REPAIR_OUTCOMES = {
+    "replacement": "one step saves it",
+    "prefix": "only its first steps",
+    "plan": "the plan is wrong",
+    "reference": "reference fails too",
+    "missing": "no prediction",
+}
+"""Outcome of a search in few words, where its name does not say it."""
+
 ORDER = ("hops", *(name for name in SLICES if name != "hops"))
 
 
@@ -215,6 +224,7 @@ class ScoreRows:
                 count = found.groups(name).get(group, 0)
                 figure = Behind(kind="repair", name=name, group=group)
                 label = f"step {group}" if group.isdecimal() else one_line(group, 60).replace("_", " ")
+                label = REPAIR_OUTCOMES.get(group, label) if name == "outcomes" else label
                 label = one_line(group, 60) if name == "tools" else label
                 told, counted = f"repair search: {label}", f"{count}/{found.searched}"
                 share = min(count / found.searched, 1.0)
