@@ -65,22 +65,24 @@ class Asking(Playing):
 
         Nothing is run. Asking where something is proposed already gives that again.
         """
-        timeline = self._at_the_agents_wheel()
-        if at < timeline.branch.length or timeline.finished:
-            await timeline.fork(self._before_the_end(at), name=f"agent from {at}")
-        await self._make_opening()
-        return await self._offered_now(timeline)
+        async with self._waiting_for_the_agent():
+            timeline = self._at_the_agents_wheel()
+            if at < timeline.branch.length or timeline.finished:
+                await timeline.fork(self._before_the_end(at), name=f"agent from {at}")
+            await self._make_opening()
+            return await self._offered_now(timeline)
 
     async def ask_again(self, at: int, varied: Variation) -> Offer:
         """Have the agent propose the step after the first ``at`` ones anew, on a branch, asked in another way."""
-        self._at_the_agents_wheel()
-        self._asker = self.world.agent.driver(self.instance, varied=varied, after=self._asker)
-        timeline = self._ready()
-        timeline.hand_over(self._asker)
-        words = varied.words()
-        await timeline.fork(self._before_the_end(at), name=f"asked again from {at}{f' ({words})' if words else ''}")
-        await self._make_opening()
-        return await self._offered_now(timeline)
+        async with self._waiting_for_the_agent():
+            timeline = self._at_the_agents_wheel()
+            self._asker = self.world.agent.driver(self.instance, varied=varied, after=self._asker)
+            timeline.hand_over(self._asker)
+            words = varied.words()
+            name = f"asked again from {at}{f' ({words})' if words else ''}"
+            await timeline.fork(self._before_the_end(at), name=name)
+            await self._make_opening()
+            return await self._offered_now(timeline)
 
     async def accept(self) -> None:
         """Carry out what is proposed."""
@@ -101,19 +103,19 @@ class Asking(Playing):
         if proposal is None:
             raise DataError("Nothing is proposed here.")
         await self.decide_otherwise(Message(role="user", text=rejected(proposal.decision, word)))
-        return await self._offered_now(timeline)
+        async with self._waiting_for_the_agent():
+            return await self._offered_now(timeline)
 
     async def step(self) -> None:
         if self.wheel != "agent":
             await super().step()
             return
         timeline = self._ready()
-        try:
-            async with self._waiting_for_the_agent():
+        async with self._waiting_for_the_agent():
+            try:
                 await super().step()
-        finally:
-            await self._keep_requests(timeline)
-            await self._show(force=True)
+            finally:
+                await self._keep_requests(timeline)
 
     async def resume(self, at: int, stopped: bool) -> None:
         try:
@@ -142,28 +144,21 @@ class Asking(Playing):
         from sessions.agent.conversation import request_of
 
         try:
-            async with self._waiting_for_the_agent():
-                proposal = await timeline.propose()
+            proposal = await timeline.propose()
         finally:
             await self._keep_requests(timeline)
-            await self._show(force=True)
         if proposal is None:
             raise DataError("The trajectory is finished; there is nothing to propose.")
         at = timeline.branch.length
         mine = [record for record in self._asked if record.branch == timeline.cursor.branch]
         return Offer(
-            number=self._next_number(),
+            number=1 + sum(not step.opening and not isinstance(step.decision, Message) for step in timeline.steps),
             agent=self.agent_name or "",
             decision=proposal.decision,
             executed=proposal.arguments,
             checks=proposal.checks,
             request=request_of(mine, at),
         )
-
-    def _next_number(self) -> int:
-        """The number that the list of steps will give to the step that is proposed; messages have none."""
-        rows = self.scene.rows if self.scene is not None else ()
-        return 1 + max((row.number for row in rows if row.step is not None), default=0)
 
     # --- while it takes its time -------------------------------------------------------------------------------------
 
@@ -177,20 +172,25 @@ class Asking(Playing):
 
         async def tell() -> None:
             while True:
+                await asyncio.sleep(TICK_S)
                 self._working = self._words(time.monotonic() - started)
                 await self._show(force=True)
-                await asyncio.sleep(TICK_S)
 
-        ticking = asyncio.create_task(tell()) if outer != RUNNING else None
+        if outer == RUNNING:
+            yield
+            return
+        self._working = self._words(0.0)
+        await self._show(force=True)
+        ticking = asyncio.create_task(tell())
         try:
             yield
         finally:
-            self._working = outer
             wiring.on_agent_wait = wiring.on_agent_delta = None
-            if ticking is not None:
-                ticking.cancel()
-                with suppress(asyncio.CancelledError):
-                    await ticking
+            ticking.cancel()
+            with suppress(asyncio.CancelledError):
+                await ticking
+            self._working = outer
+            await self._show(force=True)
 
     def _waits(self, waiting: Waiting) -> None:
         self._agent_wait = (time.monotonic() + waiting.seconds, waiting.reason)
