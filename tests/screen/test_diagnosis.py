@@ -118,7 +118,7 @@ async def test_every_place_that_the_gate_points_at_is_gone_through_and_the_strip
     assert [place.hop for place in found] == [3]
     words = "\n".join(map(plain, strip_lines(scene)))
     assert "BROKEN" in words and "get_city is called where get_locations is due" in words
-    assert 'RIGHT     get_locations(name="Dixie Brewing")   hop 3 of the reference path' in words
+    assert 'RIGHT     hop 3: get_locations(name="Dixie Brewing")' in words
     assert "i goes there" in words
 
 

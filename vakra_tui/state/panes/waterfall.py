@@ -44,7 +44,13 @@ def strip_lines(scene: Scene, *, brief: bool = False, whole: bool = False, shown
     lines = [summary(verdict, stale=scene.stale, brief=brief and bool(found)), *_other_profile(scene)]
     if found:
         lines += broke_lines(scene, found, shown if shown < len(found) else 0, brief=brief)
-    details = ([] if found else [_decisive(verdict)]) if brief else _details(verdict, whole=whole or not found)
+    details = (
+        ([] if found else [_decisive(verdict)])
+        if brief
+        else _details(
+            verdict, whole=whole or not found, told=found[0].what if found and not shown and not whole else ""
+        )
+    )
     return [*lines, *[part for part in details if part]]
 
 
@@ -68,12 +74,9 @@ def broke_lines(scene: Scene, found: Sequence[Place], shown: int, *, brief: bool
     count = f" ({shown + 1} of {len(found)})" if len(found) > 1 else ""
     lines: list[Line] = [(*parts, Span(f"   i goes there{count}", "dim"))]
     if right:
-        lines.append((Span(" RIGHT     ", "ok"), HANG, Span(right), *_hop_words(place)))
+        hop = (Span(f"hop {place.hop}: ", "strong"),) if place.hop is not None else ()
+        lines.append((Span(" RIGHT     ", "ok"), HANG, *hop, Span(right)))
     return lines
-
-
-def _hop_words(place: Place) -> tuple[Span, ...]:
-    return (Span(f"   hop {place.hop} of the reference path", "dim"),) if place.hop is not None else ()
 
 
 def _other_profile(scene: Scene) -> list[Line]:
@@ -144,23 +147,24 @@ def outcome_span(outcome: str) -> Span:
     return Span(text.replace(" ", "\u00a0"), role)
 
 
-def _details(verdict: Verdict, *, whole: bool) -> list[Line]:
+def _details(verdict: Verdict, *, whole: bool, told: str = "") -> list[Line]:
+    """A line for each gate; ``told`` is a reason that stands above already and is not said again."""
     lines: list[Line] = []
     if verdict.detail:
         lines.append(line(("   ", ""), (verdict.detail, "")))
     for stage in verdict.stages:
         if whole or stage.outcome != "skipped":
-            lines += _stage(stage)
+            lines += _stage(stage, told)
     return lines
 
 
-def _stage(stage: StageResult) -> list[Line]:
+def _stage(stage: StageResult, told: str) -> list[Line]:
     rulings = [(name, ruling) for name, ruling in (stage.rulings or {}).items() if ruling is not None]
     if rulings:
-        return [_reason(name, ruling) for name, ruling in rulings]
+        return [_reason(name, ruling, told) for name, ruling in rulings]
     if not stage.reason and stage.decided_by != "human":
         return []
-    return [_reason(STAGE_WORDS[stage.stage], stage)]
+    return [_reason(STAGE_WORDS[stage.stage], stage, told)]
 
 
 def by_person(stage: StageResult) -> bool:
@@ -169,13 +173,14 @@ def by_person(stage: StageResult) -> bool:
     return stage.decided_by == "human" or any(ruling.decided_by == "human" for ruling in rulings)
 
 
-def _reason(name: str, ruled: StageResult | Ruling) -> Line:
+def _reason(name: str, ruled: StageResult | Ruling, told: str) -> Line:
     outcome, decided_by, reason = ruled.outcome, ruled.decided_by, ruled.reason
     text, role = _OUTCOMES.get(outcome, (outcome, ""))
     parts = [Span(f"   {name:<15}", "label"), Span(f"{text:<12}", role), HANG]
     if decided_by:
         parts.append(Span(f"by {decided_by}: ", "accent" if decided_by == "human" else "dim"))
-    parts.append(Span(reason or "no reason given"))
+    again = bool(told) and outcome == "fail" and decided_by != "human" and reason.endswith(told)
+    parts.append(Span("as said above", "dim") if again else Span(reason or "no reason given"))
     if decided_by == "human":
         parts += _overridden(ruled.evidence)
     return tuple(parts)
