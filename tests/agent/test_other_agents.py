@@ -141,6 +141,17 @@ async def test_commands_that_misbehave(mode: str, word: str) -> None:
     await agent.aclose()
 
 
+async def test_the_agent_of_the_documentation(tmp_path: Path) -> None:
+    page = (HERE.parent.parent / "docs" / "agents.md").read_text(encoding="utf-8")
+    program = tmp_path / "documented.py"
+    program.write_text(page.split("```python\n")[1].split("```")[0], encoding="utf-8")
+    environment = ToyEnvironment()
+    agent = CommandAgent(f"{sys.executable} {program}")
+    done = await run_agent(instance(), agent, environment)
+    await agent.aclose()
+    assert done.status == "gave up" and environment.session.made == [("list_teams", {})]
+
+
 async def test_a_command_that_is_not_there() -> None:
     agent = CommandAgent("/no/such/program")
     with pytest.raises(AgentFailure, match="cannot be started"):
