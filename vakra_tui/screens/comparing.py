@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 
 from textual import work
 
-from toolenv.errors import VakraError
 from vakra_tui.screens.debug_base import DebugBase
 from vakra_tui.state.lines import plain
 from vakra_tui.state.panes.waterfall import short_verdict
-from vakra_tui.text import one_line
+from vakra_tui.text import count_words, one_line
 
 if TYPE_CHECKING:
     from vakra_tui.app import VakraApp
@@ -91,14 +90,14 @@ class ComparingVerbs(DebugBase):
         scene, entry = self.scene, self.session.entry
         if scene is None:
             return
-        try:
-            branches = await self.app.engine.run(self.session.in_turn(self.session.branches))
-        except VakraError as error:
-            self.app.report(str(error))
+        if not scene.tree:
+            self.app.report(scene.problem or "The session is not open yet.", title="Nothing to compare")
             return
         here = scene.on_branch
         choices = [
-            (f"{BRANCH}{number}", f"{name}, {steps} steps") for number, name, steps in branches if number != here
+            (f"{BRANCH}{branch.number}", f"{branch.name}, {count_words(branch.steps, 'step')}")
+            for branch in scene.tree
+            if branch.number != here
         ]
         runs = self.app.world.runs_of(entry) if entry is not None and not entry.extra else ()
         verdicts = entry.verdicts if entry is not None else {}
@@ -110,7 +109,7 @@ class ComparingVerbs(DebugBase):
         picked = picked or await self.app.push_screen_wait(ChoiceScreen("Compare with", choices))
         if picked is None:
             return
-        name = {number: name for number, name, _ in branches}
+        name = {branch.number: branch.name for branch in scene.tree}
         if scene.prediction is not None:
             # The first branch of a session on a run is its recording.
             name[0] = scene.run
