@@ -104,6 +104,7 @@ async def test_the_tables_of_a_domain_can_be_browsed(dataset: Dataset, tmp_path:
         assert debugger(app) is app.screen
 
 
+@pytest.mark.usefixtures("first_start")
 async def test_the_sample_opens_on_a_broken_policy_with_a_hint_once(tmp_path: Path) -> None:
     app = VakraApp(Wiring(Options(db=f"sqlite:///{tmp_path / 's.sqlite'}")))
     async with app.run_test(size=(160, 45)) as pilot:

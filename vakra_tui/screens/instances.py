@@ -70,6 +70,7 @@ class InstancesScreen(NarrowingVerbs):
 
     def compose(self) -> ComposeResult:
         yield Banner(id="title", tallest=1, cut=True)
+        yield Banner(id="hint", tallest=3)
         yield CleanInput(
             placeholder="find words of query, domain, uuid or verdict; or ~cap 4 ~policy applies ~fail tool_sequence",
             suggester=FilterSuggester(lambda: self.listing.entries),
@@ -85,6 +86,18 @@ class InstancesScreen(NarrowingVerbs):
         self.set_focus(self.rows)
         self.draw()
         self.set_interval(FOLLOW_EVERY_S, self._look)
+
+    def welcome(self) -> None:
+        """The hint of a first start, until a key is pressed."""
+        from vakra_tui.state.panes.head import list_hint
+
+        self.query_one("#hint", Banner).show_lines(list_hint(self.app.key_of))
+
+    def on_key(self) -> None:
+        hint = self.query_one("#hint", Banner)
+        if hint.display:
+            hint.show_lines([])
+            self.app.hint_seen()
 
     def take(self, listing: Listing) -> None:
         """Show a list."""

@@ -69,7 +69,7 @@ class World(Gathering):
         self.listing.profile = self.profile
         self._say_problems()
         self._begin(Marks(self.memory.folder, "sample" if wiring.sample else str(wiring.data_path.resolve())))
-        self.wants_hint = wiring.sample and not self.memory.hint_was_seen()
+        self.wants_hint = not self.memory.hint_was_seen()
         return self.listing
 
     def _sample_runs(self, dataset: Dataset) -> dict[str, Run]:

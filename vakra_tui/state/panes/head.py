@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from vakra_tui.state.lines import HANG, Line, Role, Span, line
 from vakra_tui.state.scene import PolicyView, Scene
@@ -147,16 +147,39 @@ HINTED = (
     ("debugger.leave", "all instances"),
     ("app.help", "all keys"),
 )
+HINTED_IN_LIST = (
+    ("row.open", "debug it"),
+    ("instances.find", "find"),
+    ("instances.evaluate-all", "evaluate all"),
+    ("instances.sort", "sort"),
+    ("app.help", "all keys"),
+    ("app.quit", "quit"),
+)
 
 
 def hint(key_of: Callable[[str], str]) -> list[Line]:
     """Three lines for the first start, each within 80 columns; ``key_of`` gives the keys of a command by its id."""
+    return _hint(
+        "The question, a run's steps, the reference path, the verdict.",
+        HINTED,
+        "WATERFALL says which gate failed and why.",
+        key_of,
+    )
+
+
+def list_hint(key_of: Callable[[str], str]) -> list[Line]:
+    """The same where a first start shows the list."""
+    return _hint(
+        "One row an instance, and what each run made of it.",
+        HINTED_IN_LIST,
+        "Nothing is evaluated until you ask for it.",
+        key_of,
+    )
+
+
+def _hint(what: str, commands: Sequence[tuple[str, str]], why: str, key_of: Callable[[str], str]) -> list[Line]:
     keys: list[tuple[str, Role]] = [(" ", "")]
-    for id_, word in HINTED:
+    for id_, word in commands:
         key = key_of(id_).partition(" ")[0] or "palette:"
         keys += [(key, "accent"), (f" {word}  ", "")]
-    return [
-        line((" Welcome. ", "title"), "The question, a run's steps, the reference path, the verdict."),
-        line(*keys),
-        line((" WATERFALL says which gate failed and why. Any key hides this hint.", "dim")),
-    ]
+    return [line((" Welcome. ", "title"), what), line(*keys), line((f" {why} Any key hides this hint.", "dim"))]
