@@ -78,7 +78,7 @@ def test_footers_hold_at_most_eight_short_entries() -> None:
 @pytest.mark.parametrize("kind", bound_classes(), ids=lambda kind: kind.__name__)
 def test_every_command_has_its_action(kind: type[Any]) -> None:
     context = kind.CONTEXT if kind is not VakraApp else "app"
-    assert kind.BINDINGS == bindings(context)
+    assert bindings(context) == kind.BINDINGS
     for command in commands_of(context):
         action = command.action.partition("(")[0]
         target: Any = VakraApp if action.startswith("app.") else kind
