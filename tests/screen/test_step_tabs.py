@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import screen_toy as toy
 from screen_opening import SMALL, opened
-from screen_reading import debugger, pane, shown, squeezed, until_shown
+from screen_reading import debugger, pane, shown, squeezed, until, until_shown
 from screen_tables import TabledEnvironment, View
 from textual.pilot import Pilot
 
@@ -307,3 +307,31 @@ async def test_folded_panes_tell_a_search_beside_the_title(store: Store) -> None
         await pilot.press("b")
         await pilot.pause()
         assert "1 of 2" not in squeezed(app)
+
+
+async def test_what_is_folded_outlives_a_mark_on_the_step(store: Store) -> None:
+    answer = json.dumps({"inner": {"a": 1}, "more": {"b": 2}})
+    environment = toy.ToyEnvironment({**toy.ANSWERS, "get_top_brand": answer})
+    async with opened(toy.wiring(instance="u-1", store=store, environment=environment)) as (app, pilot):
+        await go_to(pilot, 1, "t")
+        await until_shown(pilot, "a: 1")
+        await pilot.press("down", "enter")
+        await until_shown(pilot, "inner: {\u2026} 1 key")
+        scene = debugger(app).scene
+        await pilot.press("m")
+        await until(pilot, lambda: debugger(app).scene is not scene, "a new scene")
+        assert "inner: {\u2026} 1 key" in squeezed(app)
+
+
+async def test_what_is_sorted_outlives_an_evaluation(store: Store) -> None:
+    view = View(["id", "name"], [(number, f"n{number}") for number in range(50)])
+    async with opened(toy.wiring(instance="u-1", store=store, environment=TabledEnvironment(view))) as (app, pilot):
+        await go_to(pilot, 2, "t", "t")
+        await until_shown(pilot, "n20")
+        await pilot.press("enter", "enter")
+        await until_shown(pilot, "by id (descending)")
+        scene = debugger(app).scene
+        await pilot.press("v")
+        await until(pilot, lambda: debugger(app).scene is not scene, "a new scene")
+        assert "by id (descending)" in squeezed(app)
+        assert "n49" in squeezed(app)

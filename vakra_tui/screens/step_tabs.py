@@ -29,6 +29,17 @@ if TYPE_CHECKING:
     from vakra_tui.state.session import DebugSession
 
 
+UNCHANGED = ("response", "table", "raw", "difference")
+"""Tabs whose lines follow from the executed step alone."""
+
+
+def same_step(one: StepRow | None, other: StepRow | None) -> bool:
+    """Whether two rows are about one step, whatever was found out about it meanwhile."""
+    if one is None or other is None:
+        return one is other
+    return one.number == other.number and one.step is other.step and (one.step is not None or one.call == other.call)
+
+
 class StepTabs(FindingVerbs):
     """Draws the chosen tab of the step under the cursor. Long texts are read in a worker, tables in the engine."""
 
@@ -36,6 +47,7 @@ class StepTabs(FindingVerbs):
         super().__init__(session)
         self._tab: step.Tab = "call"
         self._shown: tuple[object, ...] = ()
+        self._drawn: tuple[str, StepRow | None] = ("", None)
 
     def _draw_step(self, *, force: bool = False) -> None:
         scene, row = self.scene, self.row
@@ -44,19 +56,24 @@ class StepTabs(FindingVerbs):
         shown = (row, self._tab, scene.problem, scene.wheel, scene.pause)
         if shown == self._shown and not force:
             return
-        again = bool(self._shown) and self._shown[:2] == shown[:2]
+        again = bool(self._shown) and not force and self._drawn[0] == self._tab and same_step(self._drawn[1], row)
         self._shown = shown
+        self._drawn = (self._tab, row)
         self.query_one("#step-pane").border_title = content(step.title(row))
         self.query_one("#step-tabs", TabLine).choose(self._tab)
         view = self.query_one("#step", StepView)
-        self._tell_search(view)
+        if again and row is not None and row.step is not None and self._tab in UNCHANGED:
+            # What a person folded, sorted, searched and scrolled to outlives a change of everything around it.
+            return
+        if not again:
+            self._tell_search(view)
         if self._tab == "table" and row is not None and row.table is not None:
-            if not (again and isinstance(view.source, TableRows) and view.source.view is row.table):
-                self._show_table(row)
-        elif self._tab == "protocol" and row is not None and row.call is not None and row.step is not None:
-            self._show_protocol(row)
+            self._show_table(row)
+        elif self._tab == "protocol" and row is not None and row.step is not None:
+            self._show_protocol(row, again)
         elif self._tab == "messages" and row is not None and row.step is not None:
-            self._show_messages(row)
+            if not (again and isinstance(view.source, Folded)):
+                self._show_messages(row)
         elif step.is_long(self._tab, row):
             self._read_step(self._tab, row, scene)
         else:
@@ -70,7 +87,7 @@ class StepTabs(FindingVerbs):
                 await worker.wait()
 
     def _is_shown(self, row: StepRow | None, tab: step.Tab) -> bool:
-        return self._tab == tab and self.row is row
+        return self._tab == tab and same_step(self.row, row)
 
     @work(exclusive=True, group="reading")
     async def _read_step(self, tab: step.Tab, row: StepRow | None, scene: Scene) -> None:
@@ -168,15 +185,17 @@ class StepTabs(FindingVerbs):
     # --- the wire ----------------------------------------------------------------------------------------------------
 
     @work(exclusive=True, group="reading")
-    async def _show_protocol(self, row: StepRow) -> None:
+    async def _show_protocol(self, row: StepRow, again: bool) -> None:
         """The messages of the step, as the environment and the store keep them."""
         view = self.query_one("#step", StepView)
+        if not again:
+            view.show(Lines([line(("reading \u2026", "dim"))]))
         try:
             told: StepProtocol = await self.app.engine.run(self.session.protocol(self.cursor))
         except VakraError as error:
             told = StepProtocol(why=str(error))
         if self._is_shown(row, "protocol"):
-            view.show(protocol_source(told))
+            view.show(protocol_source(told), keep=again)
 
     # --- what the agent's model was sent and said ---------------------------------------------------------------------
 
