@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from eval.figures import Agreed, Behind, read_report
+from eval.figures import Agreed, Behind, RepairGroup, Repairs, read_report
 from toolenv.errors import DataError
 from vakra_tui.options import Options
 from vakra_tui.state.lines import plain
@@ -256,3 +256,14 @@ def test_a_persons_agreement_with_the_judge_is_told(sample: Sample) -> None:
     assert "tool sequence: program 62, offline 21" in text
     assert "consistent: a person and the judge agree on 75.0% of 4 rulings, kappa 0.50" in text
     assert "grounded: a person" not in text
+
+
+def test_a_figure_that_only_a_later_source_has_is_named_all_the_same(sample: Sample) -> None:
+    found = Repairs(searched=4, outcomes={"replacement": 3, "prefix": 1}, steps={"2": RepairGroup(n=3)})
+    repaired = replace(sample.oracle, figures=msgspec.structs.replace(sample.oracle.figures, repair=found))
+    rows = ScoreRows([sample.flawed, repaired])
+    rows.layout(100)
+    lines = [plain(row.content) for row in rows.rows]
+    assert any(line.startswith("one step saves it") and line.rstrip().endswith("3/4") for line in lines)
+    assert any(line.startswith("step 2 ") and "75.0%" in line for line in lines)
+    assert sum(line.startswith("capability 1") for line in lines) == 1

@@ -82,6 +82,7 @@ class ScoreRows:
         self._met = tuple(met)
         self._signs = signs
         self._width = -1
+        self._labelled = ""
         self.rows: list[Row] = []
 
     def layout(self, width: int) -> int:
@@ -154,7 +155,7 @@ class ScoreRows:
                 yield from text_rows(width, words, "dim")
 
     def _sieve(self, width: int) -> Iterator[Row]:
-        yield from heading("Failure sieve", "the first stage that broke, as a share of the capability's instances")
+        yield from self._headed("Failure sieve", "the first stage that broke, as a share of the capability's instances")
         for name in self._capabilities():
             for kind in SIEVE_CLASSES:
                 counts = [source.figures.sieve.get(name, {}).get(kind, 0) for source in self._sources]
@@ -174,7 +175,7 @@ class ScoreRows:
                     yield self._bar(width, label, index, counts[index] / n, None, counted, figure, role, told)
 
     def _still(self, width: int) -> Iterator[Row]:
-        yield from heading("Cumulative sieve", "the share still right after each stage")
+        yield from self._headed("Cumulative sieve", "the share still right after each stage")
         for name in self._capabilities():
             for level in (*SIEVE_LEVELS, "answer"):
                 for index, source in enumerate(self._sources):
@@ -192,7 +193,7 @@ class ScoreRows:
         groups = {group for source in self._sources for group in source.figures.slices.get(name, {})}
         if not groups:
             return
-        yield from heading(SLICE_WORDS[name], "each instance counts once")
+        yield from self._headed(SLICE_WORDS[name], "each instance counts once")
         for group in sorted(groups, key=_natural):
             for index, source in enumerate(self._sources):
                 found = source.figures.slices.get(name, {}).get(group)
@@ -210,7 +211,7 @@ class ScoreRows:
         groups = {group for found in known if found is not None for group in found.groups(name)}
         if not groups:
             return
-        yield from heading(*REPAIR_WORDS[name])
+        yield from self._headed(*REPAIR_WORDS[name])
         total = {
             group: sum(found.groups(name).get(group, 0) for found in known if found is not None) for group in groups
         }
@@ -229,6 +230,10 @@ class ScoreRows:
                 told, counted = f"repair search: {label}", f"{count}/{found.searched}"
                 share = min(count / found.searched, 1.0)
                 yield self._bar(width, label, index, share, None, counted, figure, "warn", told)
+
+    def _headed(self, text: str, note: str) -> Iterator[Row]:
+        self._labelled = ""
+        yield from heading(text, note)
 
     # --- one row -----------------------------------------------------------------------------------------------------
 
@@ -263,8 +268,9 @@ class ScoreRows:
         return Row((*self._labels(cells, label, index), Span(words, "dim")))
 
     def _labels(self, cells: _Cells, label: str, index: int) -> list[Span]:
-        """The label, before the first source alone, and the source's name where there are several."""
-        parts = [Span(cell(label if index == 0 else "", cells.label) + " ", "label")]
+        """The label, on the first of its rows alone, and the source's name where there are several."""
+        again, self._labelled = label == self._labelled, label
+        parts = [Span(cell("" if again else label, cells.label) + " ", "label")]
         if cells.name:
             parts.append(Span(cell(self._sources[index].name, cells.name) + " ", "dim"))
         return parts
