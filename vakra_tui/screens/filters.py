@@ -16,7 +16,7 @@ from toolenv.errors import VakraError
 from vakra_tui.render import content
 from vakra_tui.screens.choice import ChoiceScreen
 from vakra_tui.state.cells import cell
-from vakra_tui.state.lines import Line, Lines, line
+from vakra_tui.state.lines import Line, Lines, Role, line
 from vakra_tui.state.saved_filters import SavedFilter, SavedFilters
 from vakra_tui.text import one_line
 from vakra_tui.widgets.bound import bindings
@@ -31,7 +31,7 @@ ROWS = 14
 
 def filter_line(each: SavedFilter) -> Line:
     """One row: the name, and what it stands for."""
-    role = "strong" if each.own else ""
+    role: Role = "strong" if each.own else ""
     return line((cell(each.name, NAME_CELLS) + " ", role), (one_line(each.text, 200), "dim"))
 
 
