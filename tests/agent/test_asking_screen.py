@@ -301,3 +301,28 @@ def _at(app: VakraApp) -> Any:
     """The scene that the debugger shows."""
     debugger = next(each for each in app.screen_stack if isinstance(each, DebuggerScreen))
     return debugger.scene
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 45)])
+async def test_a_hostile_proposal_stays_a_dialog(endpoint: Endpoint, tmp_path: Path, size: tuple[int, int]) -> None:
+    """Huge, marked-up and escaped names and values: the keys stay in view, nothing reaches the terminal."""
+    nasty = "[bold]x[/] \x1b[2J\x1b]0;t\x07 \u202e {0}"
+
+    def hostile(body: Body) -> Body:
+        made = calls((tools_of(body)[0], {nasty * 50: "y" * 300_000, "b": [nasty] * 40}), content=nasty * 2000)
+        made["choices"][0]["message"]["reasoning_content"] = nasty * 20_000
+        return made
+
+    async with screen(tmp_path, endpoint, size) as (app, pilot):
+        endpoint.default = hostile
+        await pilot.press("N")
+        await until_shown(pilot, "proposes step 1")
+        await until_shown(pilot, "escape leaves it open")
+        assert not any(sign in shown(app) for sign in ("\x1b", "\x07", "\u202e"))
+        await pilot.press("enter")
+        await until(pilot, lambda: _at(app).executed == 1, "the step")
+        await pilot.press("2", *["t"] * 5)
+        await until_shown(pilot, "request to m")
+        await pilot.press("end")
+        await pilot.pause()
+        assert not any(sign in shown(app) for sign in ("\x1b", "\x07", "\u202e"))

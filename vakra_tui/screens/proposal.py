@@ -21,6 +21,9 @@ from vakra_tui.widgets.clean_input import CleanInput
 from vakra_tui.widgets.folded_view import FoldedView
 from vakra_tui.widgets.pick_list import PickList
 
+AROUND = 8
+"""Rows of the dialog around what is proposed, of a title and keys that take two rows each."""
+
 Ruled = Literal["accept", "edit", "reject"]
 
 
@@ -32,7 +35,7 @@ class ProposalScreen(ModalScreen[Ruled | None]):
     DEFAULT_CSS = """
     ProposalScreen { align: center middle; background: $background 60%; }
     ProposalScreen .dialog { width: 100; }
-    ProposalScreen FoldedView { height: auto; max-height: 24; }
+    ProposalScreen FoldedView { height: auto; }
     """
     CSS_PATH = "dialog.tcss"
 
@@ -56,7 +59,11 @@ class ProposalScreen(ModalScreen[Ruled | None]):
         view = self.query_one("#proposed", FoldedView)
         source = view.source
         if isinstance(source, Folded):
-            view.styles.height = max(1, min(source.layout(view.text_width()), 24))
+            room = self.size.height * 9 // 10 - AROUND
+            view.styles.height = max(1, min(source.layout(view.text_width()), room))
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self._fit)
 
     @on(PickList.Chosen)
     def _accepted(self) -> None:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+
 from sessions.trajectory import Answer, CallTool, GiveUp
+from toolenv.model import Json
 from vakra_tui.state.folded import Folded, Section
 from vakra_tui.state.json_tree import scalar_line
-from vakra_tui.state.lines import HANG, Line, line
+from vakra_tui.state.lines import HANG, Line, Role, Span, line
 from vakra_tui.state.panes.messages import notes_of, reply_sections
 from vakra_tui.state.proposing import Offer
-from vakra_tui.text import count_words, one_line
+from vakra_tui.text import count_words, one_line, size_words
 
 LONGEST = 20_000
 """Characters of a text that are shown."""
+
+SHORT = 400
+"""Characters of an argument from which on it is folded."""
 
 
 def proposal_title(offer: Offer) -> Line:
@@ -30,10 +36,10 @@ def proposal_title(offer: Offer) -> Line:
 
 def proposal_source(offer: Offer) -> Folded:
     """The decision, what the checks say of it, and what its model said, reasoning folded."""
-    sections = [Section(head=head) for head in _decision(offer)]
+    sections = _decision(offer)
     for check in offer.checks:
         if check.outcome != "ok":
-            head = line((f"! {check.name.replace('_', ' ')}  ", "fail"), HANG, (check.reason, ""))
+            head = line((f"! {check.name.replace('_', ' ')}  ", "fail"), HANG, (one_line(check.reason, 500), ""))
             sections.append(Section(head=head))
     of_list, of_call = notes_of(offer.request) if offer.request is not None else ([], [])
     sections += [Section(head=line(("note: ", "label"), HANG, (note, ""))) for note in of_call]
@@ -44,28 +50,42 @@ def proposal_source(offer: Offer) -> Folded:
     return Folded([*sections, *_said(offer)])
 
 
-def _decision(offer: Offer) -> list[Line]:
+def _decision(offer: Offer) -> list[Section]:
     decision = offer.decision
     if isinstance(decision, Answer):
-        return [line((decision.text[:LONGEST], "strong"))]
+        return [Section(head=line((decision.text[:LONGEST], "strong")))]
     if isinstance(decision, GiveUp):
-        return [line((decision.reason[:LONGEST] or "no reason given", "warn"))]
+        return [Section(head=line((decision.reason[:LONGEST] or "no reason given", "warn")))]
     if not isinstance(decision, CallTool):
-        return [line((decision.text[:LONGEST], ""))]
+        return [Section(head=line((decision.text[:LONGEST], "")))]
     call = decision.call
     if call.raw_arguments is not None:
-        return [line(("not one JSON object: ", "fail"), HANG, (call.raw_arguments[:LONGEST], "code"))]
-    lines = [
-        line((one_line(name, 100), "key"), (" = ", "punct"), HANG, scalar_line(value))
-        for name, value in call.arguments.items()
-    ]
-    if not lines:
-        lines.append(line(("no arguments", "dim")))
+        return [_value("not one JSON object", call.raw_arguments, "fail")]
+    sections = [_argument(name, value) for name, value in call.arguments.items()]
+    if not sections:
+        sections.append(Section(head=line(("no arguments", "dim"))))
     if offer.executed is not None:
         changed = [name for name, value in offer.executed.items() if call.arguments.get(name) != value]
         words = ", ".join(one_line(name, 60) for name in changed)
-        lines.append(line((f"~ converted to the schema's types before the call: {words}", "warn")))
-    return lines
+        sections.append(Section(head=line((f"~ converted to the schema's types before the call: {words}", "warn"))))
+    return sections
+
+
+def _argument(name: str, value: Json) -> Section:
+    written = json.dumps(value, ensure_ascii=False, default=str)
+    if len(written) > SHORT:
+        return _value(name, value if isinstance(value, str) else written, "key")
+    return Section(head=line((one_line(name, 100), "key"), (" = ", "punct"), HANG, scalar_line(value)))
+
+
+def _value(name: str, text: str, role: Role) -> Section:
+    """A text that is folded where it is long."""
+    head = line((one_line(name, 100), role), (": ", "punct"), HANG)
+    if len(text) <= SHORT:
+        return Section(head=(*head, Span(text, "code")))
+    size = line((f"{size_words(len(text))}  ", "dim"), (one_line(text, 100), "code"))
+    body = tuple(line((part, "code")) for part in text[:LONGEST].split("\n"))
+    return Section(head=(*head, *size), body=body, shut=True)
 
 
 def _said(offer: Offer) -> list[Section]:
