@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -19,6 +22,7 @@ from toolenv.model import ToolCall, ToolSpec
 from vakra_tui.app import VakraApp
 from vakra_tui.state.json_tree import JsonTree
 from vakra_tui.state.lines import Line
+from vakra_tui.state.search import Needle
 
 
 @pytest.fixture
@@ -335,3 +339,25 @@ async def test_what_is_sorted_outlives_an_evaluation(store: Store) -> None:
         await until(pilot, lambda: debugger(app).scene is not scene, "a new scene")
         assert "by id (descending)" in squeezed(app)
         assert "n49" in squeezed(app)
+
+
+async def test_a_search_that_takes_long_is_stopped(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = Event()
+
+    def endless(self: JsonTree, needle: Needle, stop: Callable[[], bool]) -> list[Any]:
+        while not stop():
+            time.sleep(0.01)
+        ended.set()
+        return []
+
+    monkeypatch.setattr(JsonTree, "find", endless)
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        await go_to(pilot, 1, "t")
+        await until_shown(pilot, 'brand: "Dixie"')
+        await search(pilot, "x")
+        await until_shown(pilot, "searching")
+        await pilot.press("X")
+        await until_shown(pilot, "Stopped; what was shown stays.")
+        await until(pilot, ended.is_set, "the worker to end")
+        assert "searching" not in border(app)
+        assert 'brand: "Dixie"' in squeezed(app)

@@ -91,11 +91,15 @@ class FindingVerbs(DebugBase):
         source = view.source
         if isinstance(source, TableRows):
             return source, await self.app.engine.run(rows_with(source.view, source.positions, needle))
-        if self._search_stop is not None:
-            self._search_stop.set()
+        self.end_search()
         stop = self._search_stop = Event()
         searched = source if isinstance(source, Searchable) else LineByLine(source, view.count)
         return searched, await asyncio.to_thread(searched.find, needle, stop.is_set)
+
+    def end_search(self) -> None:
+        """Have a search that runs in a worker end soon."""
+        if self._search_stop is not None:
+            self._search_stop.set()
 
     def action_next_match(self, steps: int) -> None:
         """On to the next match, or the one before; in other lines than those that were searched, search them first."""

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from vakra_tui.state.session import DebugSession
 
 
+ENDED = ("searching", "ordering")
+"""Groups of work that a person may stop."""
+
 UNCHANGED = ("response", "table", "raw", "difference")
 """Tabs whose lines follow from the executed step alone."""
 
@@ -85,6 +88,22 @@ class StepTabs(FindingVerbs):
         for worker in [each for each in self.workers if each.node is self and each.group == "reading"]:
             with suppress(WorkerCancelled, WorkerFailed):
                 await worker.wait()
+
+    async def stop(self) -> bool:
+        """End a search, a sorting or a reading of this screen, else what the session runs."""
+        busy = [each for each in self.workers if each.node is self and each.group in ENDED and each.is_running]
+        if not busy:
+            return await super().stop()
+        self.end_search()
+        for worker in busy:
+            worker.cancel()
+        self.app.toast("Stopped; what was shown stays.")
+        view = self.query_one("#step", StepView)
+        if isinstance(view.source, TableRows):
+            self._tell_table(view.source)
+        else:
+            self._tell_search(view)
+        return True
 
     def _is_shown(self, row: StepRow | None, tab: step.Tab) -> bool:
         return self._tab == tab and same_step(self.row, row)
