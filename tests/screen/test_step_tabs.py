@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import screen_toy as toy
-from screen_opening import SMALL, opened
+from screen_opening import SMALL, WIDE, opened
 from screen_reading import debugger, pane, shown, squeezed, until, until_shown
 from screen_tables import TabledEnvironment, View
 from textual.pilot import Pilot
@@ -361,3 +361,13 @@ async def test_a_search_that_takes_long_is_stopped(store: Store, monkeypatch: py
         await until(pilot, ended.is_set, "the worker to end")
         assert "searching" not in border(app)
         assert 'brand: "Dixie"' in squeezed(app)
+
+
+@pytest.mark.parametrize("size", [WIDE, SMALL])
+async def test_a_value_of_the_policy_is_shown_in_it(store: Store, size: tuple[int, int]) -> None:
+    calls = (ToolCall(name="query_beer_factory", arguments={"question": "breweries and meals"}),)
+    wiring = toy.wiring(instance="u-1", store=store, runs=[toy.ToyRun("r", [toy.prediction(calls=calls)])])
+    async with opened(wiring, size) as (app, pilot):
+        await go_to(pilot, 1, "u")
+        await until_shown(pilot, "in the policy above" if size == WIDE else "The policy, which has")
+        assert "breweries and meals, make sure" in squeezed(app)

@@ -94,20 +94,26 @@ class SourcingVerbs(StepTabs):
             await self.find_in(self.query_one("#step", StepView), text, quiet=True)
             self.app.toast("U leads back to the argument.")
         elif origin.seen == "policy":
-            self._mark_banner("#policy", text, "It stands in the policy above.")
+            if not self._mark_banner("#policy", text, "It stands in the policy above."):
+                from vakra_tui.screens.message import MessageScreen
+
+                self.app.push_screen(MessageScreen(f"The policy, which has {one_line(text, 60)}", scene.policy.text))
         else:
             if origin.seen == "context" and not self._context_shown:
                 self.action_context()
             self._mark_banner("#question", text, f"It is {origin.text}, above.")
 
-    def _mark_banner(self, name: str, text: str, words: str) -> None:
-        """Mark a value in the texts above the panes."""
+    def _mark_banner(self, name: str, text: str, words: str) -> bool:
+        """Mark a value in the texts above the panes; False where it does not stand there as it is written."""
         banner = self.query_one(name, Banner)
         source: LineSource = banner.source
+        needle = Needle(text)
+        places = source.find(needle, lambda: False) if isinstance(source, Searchable) else ()
         if isinstance(source, Searchable):
-            needle = Needle(text)
-            banner.mark(Search(needle, source, source, source.find(needle, lambda: False)))
-        self.app.toast(words)
+            banner.mark(Search(needle, source, source, places))
+        if places or name != "#policy":
+            self.app.toast(words)
+        return bool(places)
 
     def action_source_back(self) -> None:
         """Back to where the last jump began."""
