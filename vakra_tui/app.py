@@ -46,6 +46,12 @@ READ_AT_ONCE = 100
 """Records whose queries are read for the list between two looks at the screen."""
 
 
+def _import_debugger() -> None:
+    """Before it is asked for and beside the event loop, which an import of so many modules would hold up."""
+    import vakra_tui.screens.debugger
+    import vakra_tui.state.session  # noqa: F401
+
+
 class VakraApp(Chrome):
     """The debugger on a dataset and its runs; ``wiring`` makes the parts when they are first asked for."""
 
@@ -149,6 +155,8 @@ class VakraApp(Chrome):
         self.instances.take(listing)
         self.opened = True
         first, run = self._left_at(first)
+        await self._painted()
+        await self.engine.call(_import_debugger)
         if first is not None:
             # Its session is at work before the store is opened, which takes longer than showing the question.
             await self.open_entry(first, run=run, hint=self.world.wants_hint)
@@ -165,6 +173,12 @@ class VakraApp(Chrome):
         await self.read_rows()
         if self.world.wiring.sample:
             self.evaluate_entries(listing.entries)
+
+    async def _painted(self) -> None:
+        """Until the list can be read: what opens the debugger takes longer than that."""
+        painted = asyncio.Event()
+        self.call_after_refresh(painted.set)
+        await painted.wait()
 
     # --- coming back -------------------------------------------------------------------------------------------------
 

@@ -21,7 +21,6 @@ from vakra_tui.state.memory import Memory
 from vakra_tui.state.parts import Wiring
 from vakra_tui.state.rulings import PersonRulings
 from vakra_tui.state.saved_filters import SavedFilters
-from vakra_tui.state.session import DebugSession, Subject
 
 if TYPE_CHECKING:
     from eval.environments import EnvironmentChain
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from sessions.submissions import Run
     from toolenv.dataset import Dataset
     from vakra_tui.state.database import Database, Table
+    from vakra_tui.state.session import DebugSession, Subject
 
 __all__ = ["FIRST_RUN", "Wiring", "World"]
 
@@ -283,6 +283,7 @@ class World(Gathering):
 
         ``stored`` is the session that is opened again; it is on the prediction of its own run, where that is open.
         """
+        from vakra_tui.state.session import DebugSession, Subject
 
         def load() -> Subject:
             readings = self.readings
