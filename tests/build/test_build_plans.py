@@ -211,3 +211,58 @@ def test_a_stated_split_holds_for_all_that_share_its_template(
     tasks = _stated(tmp_path, {**mine, "split": "train"}, {**mine, "key": "yours", "query": "And how many in France?"})
     told = fails([*words, "--tasks", tasks, "--out", str(tmp_path / "both"), "--quiet"], capsys)
     assert "another split uses its" in told
+
+
+def _documents(folder: Path, name: str, passages: dict[str, str], shared: str = "") -> str:
+    path = folder / f"{name}_docs.json"
+    records = [{"doc_id": k, "text": v, **({"shared": True} if k == shared else {})} for k, v in passages.items()]
+    path.write_text(json.dumps(records), encoding="utf-8")
+    return str(path)
+
+
+def test_a_collection_offered_twice_lacks_what_answers_either_domain(music: BuildFiles, tmp_path: Path) -> None:
+    joined = "Album JOIN Artist ON Album.ArtistId = Artist.ArtistId"
+    sql = f"SELECT Artist.Name FROM {joined} WHERE Album.Title = 'Copper Moon'"
+    told = {"leak": "Copper Moon is an album by Ola Brandt.", "fog": "Fog is a cloud that touches the ground."}
+    own = {"voss": "Mirela Voss was taught by Anton Keller."}
+    weather = _documents(tmp_path, "weather", told)
+    asked = {"key": "mine", "capability": 4, "query": "Whose album is Copper Moon?", "sql": sql}
+    first = entry(music, "music", documents=_documents(tmp_path, "music", own), distractors=[weather])
+    other = {**told, "kept": "Harbour Lights was founded by Ewan Baird, after Copper Moon by Ola Brandt."}
+    taught = {"query": "By whom was Harbour Lights founded?", "answer": "Ewan Baird", "doc_id": "kept"}
+    needs = {"key": "needs", "capability": 4, "query": "Who founded Harbour Lights?", "hops": [taught]}
+    second = entry(music, "songs", documents=_documents(tmp_path, "songs", other), distractors=[weather])
+    plan = write_plan(
+        tmp_path,
+        {**first, "chains": 0, "tasks": _stated(tmp_path, asked)},
+        {**second, "chains": 0},
+    )
+    out = tmp_path / "out"
+    assert main(["build", "--plan", str(plan), "--out", str(out), "--quiet"]) == 0
+    left = {name: [p["doc_id"] for p in json.loads((out / f"documents/{name}_docs.json").read_text("utf-8"))]
+            for name in ("music", "songs", "weather")}  # fmt: skip
+    assert left == {"music": ["voss"], "songs": ["fog"], "weather": ["fog"]}
+    card = json.loads((out / "card.json").read_text(encoding="utf-8"))["domains"]
+    gone = {(leak["collection"], leak["doc_id"]) for leak in card["music"]["removed_passages"]}
+    assert gone == {("songs", "leak"), ("songs", "kept"), ("weather", "leak")}
+    (tmp_path / "songs").mkdir()
+    plan = write_plan(
+        tmp_path,
+        {**first, "chains": 0, "tasks": _stated(tmp_path, asked)},
+        {**second, "chains": 0, "tasks": _stated(tmp_path / "songs", needs)},
+    )
+    assert main(["build", "--plan", str(plan), "--out", str(tmp_path / "needed"), "--quiet"]) == 0
+    card = json.loads((tmp_path / "needed" / "card.json").read_text(encoding="utf-8"))["domains"]
+    refused = {r["subject"]: r["reason"] for r in card["music"]["rejections"]}
+    assert "passage kept of songs gives 'Ola Brandt' too" in refused["Whose album is Copper Moon?"]
+
+
+def test_two_collections_of_one_name(music: BuildFiles, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    own = {"voss": "Mirela Voss was taught by Anton Keller."}
+    domains = []
+    for name in ("music", "songs"):
+        (tmp_path / name).mkdir()
+        weather = _documents(tmp_path / name, "weather", {"fog": f"Fog is wet, says {name}."})
+        domains.append(entry(music, name, documents=_documents(tmp_path, name, own), distractors=[weather], chains=0))
+    plan = write_plan(tmp_path, *domains)
+    assert "two different collections" in fails(["--plan", str(plan), "--out", str(tmp_path / "out")], capsys)

@@ -24,6 +24,7 @@ from toolenv.build.source import (
     DocumentHop,
     DomainSource,
     NotBuildable,
+    Passage,
     Question,
     Rejection,
     Split,
@@ -55,6 +56,7 @@ class DomainWriter:
         self._chains: dict[str, Chain] = {}
         self._called: dict[int, tuple[str, Mapping[str, Json]]] = {}
         self._answers: dict[int, Rows] = {}
+        self._facts: dict[str, list[AskedFact]] = {}
         self._gold = Gold(source.database)
         self._schema: DatabaseSchema = read_schema(self._gold.connection)
         self.catalogue = EndpointCatalogue(source.name, self._schema)
@@ -76,11 +78,10 @@ class DomainWriter:
             copy_database(source.database, target)
         for question in source.questions:
             self.catalogue.add(question)
-        facts: dict[str, list[AskedFact]] = {}
         for task in self._tasks:
             with self._trying(task):
-                facts[task.key] = self._prepare_task(task)
-        self._keep(facts)
+                self._facts[task.key] = self._prepare_task(task)
+        self._keep(self._facts)
         for question in lookup_questions(self._schema) if source.lookups else ():
             if len(self.catalogue.endpoints) >= source.lookups:
                 break
@@ -89,7 +90,7 @@ class DomainWriter:
         path.parent.mkdir(parents=True, exist_ok=True)
         content = EndpointFile(format=FORMAT, domain=source.name, endpoints=self.catalogue.told_apart())
         path.write_text(dump_endpoints(content), encoding="utf-8")
-        self._write_documents(out, facts)
+        self._keep_apart()
         for capability, split in self._places():
             # Execution reads the directory as a dataset, so its instance files must be there before they are filled.
             layout.write_json(layout.instance_path(out, capability, "input", source.name, split), [])
@@ -106,9 +107,12 @@ class DomainWriter:
         try:
             yield
         except NotBuildable as error:
-            if self._strict:
-                raise NotBuildable(f"domain {self.source.name}, task {task.key}: {error}") from error
-            self._reject(task, str(error))
+            self._refuse(task, error)
+
+    def _refuse(self, task: Task, error: NotBuildable) -> None:
+        if self._strict:
+            raise NotBuildable(f"domain {self.source.name}, task {task.key}: {error}") from error
+        self._reject(task, str(error))
 
     def _reject(self, task: Task, reason: str) -> None:
         self.rejections.append(
@@ -133,12 +137,37 @@ class DomainWriter:
                     facts.append(asked_fact(hop.query, arguments.values(), rows))
         return facts
 
-    def _write_documents(self, out: Path, facts: Mapping[str, Sequence[AskedFact]]) -> None:
+    @property
+    def asked(self) -> list[AskedFact]:
+        """What the tasks that are still in ask of endpoints where documents are offered too."""
+        return list(dict.fromkeys(fact for task in self._tasks for fact in self._facts[task.key]))
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        """The domain's own passages without those that answer its endpoints' hops."""
+        gone = {leak.doc_id for leak in self.removed if leak.collection == self.source.name}
+        return tuple(p for p in self.source.passages if p.doc_id not in gone)
+
+    def needed_documents(self) -> set[str]:
+        """The documents that tasks of this domain ask for."""
+        turns = [turn for task in self._tasks for turn in task.turns]
+        return {hop.doc_id for turn in turns for hop in turn.hops if isinstance(hop, DocumentHop)}
+
+    def give_up(self, leak: Leak) -> None:
+        """Leave the tasks out whose hop a passage answers that another domain needs."""
+        for task in self._tasks:
+            if any(fact.hop == leak.hop for fact in self._facts[task.key]):
+                self._refuse(
+                    task, NotBuildable(f"passage {leak.doc_id} of {leak.collection} gives {leak.answer!r} too")
+                )
+                self._keep({t.key for t in self._tasks} - {task.key})
+
+    def _keep_apart(self) -> None:
+        """Find the passages that answer endpoints' hops, and leave the tasks out that need one of them."""
         source = self.source
         if not source.passages:
             return
-        asked = list(dict.fromkeys(fact for found in facts.values() for fact in found))
-        self.removed = leaks((p for p in source.passages if not p.shared), asked, source.name)
+        self.removed = leaks((p for p in source.passages if not p.shared), self.asked, source.name)
         gone = {leak.doc_id: leak for leak in self.removed}
         cells = text_cells(self._gold.connection)
         shared = {p.doc_id for p in source.passages if p.shared}
@@ -148,12 +177,6 @@ class DomainWriter:
                 self._refuse_contaminated(task, gone, cells, shared)
                 kept.append(task.key)
         self._keep(kept)
-        layout.write_documents(out, source.name, [p for p in source.passages if p.doc_id not in gone])
-        for name, passages in source.distractors.items():
-            answering = leaks(passages, asked, name)
-            answered = {leak.doc_id for leak in answering}
-            self.removed += answering
-            layout.write_documents(out, name, [p for p in passages if p.doc_id not in answered])
 
     def _refuse_contaminated(
         self, task: Task, gone: Mapping[str, Leak], cells: Container[str], shared: Container[str]

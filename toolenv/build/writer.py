@@ -8,6 +8,7 @@ from pathlib import Path
 from toolenv.build import layout
 from toolenv.build.decontamination import Leak
 from toolenv.build.domain_writer import DomainWriter, instance_uuid, query_shape
+from toolenv.build.offered import write_collections
 from toolenv.build.source import DomainSource, Rejection
 from toolenv.model import Value
 
@@ -45,6 +46,7 @@ async def build_dataset(
     try:
         for domain in domains:
             domain.prepare(out)
+        write_collections(domains, out)
         layout.write_configs(out, sources, [u for domain in domains for u in domain.universes()])
         environment = NativeEnvironment(Dataset.open(out))
         try:
