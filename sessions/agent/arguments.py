@@ -39,7 +39,7 @@ def read_arguments(written: Json) -> ReadArguments:
         value, note = inner, more or "arguments were encoded twice and unwrapped once"
     if isinstance(value, dict):
         return _cleaned(value, note)
-    return ReadArguments(arguments={}, raw=written)
+    return ReadArguments(arguments={}, raw=whole_characters(written))
 
 
 _NOTHING: Any = object()
@@ -48,13 +48,18 @@ _NOTHING: Any = object()
 def _decoded(text: str) -> tuple[Any, str]:
     """The value that a JSON text stands for, and what was odd about it; a marker that is no JSON where it is none."""
     try:
-        return json.loads(text), ""
+        return json.loads(text, parse_constant=_no_number), ""
     except (ValueError, RecursionError):
         pass
     try:
-        return json.loads(text, strict=False), "arguments held literal control characters"
+        return json.loads(text, strict=False, parse_constant=_no_number), "arguments held literal control characters"
     except (ValueError, RecursionError):
         return _NOTHING, ""
+
+
+def _no_number(name: str) -> Json:
+    """``NaN`` and ``Infinity`` are no JSON, though the decoder would take them."""
+    raise ValueError(name)
 
 
 def _cleaned(arguments: dict[str, Json], note: str) -> ReadArguments:

@@ -14,6 +14,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 
 from sessions.agent.arguments import read_arguments
+from sessions.agent.decisions import whole
 from sessions.agent.failure import AgentFailure
 from sessions.agent.variation import AS_SET, Variation
 from sessions.driver import Driver
@@ -77,13 +78,13 @@ def decision_of(line: bytes, who: str) -> Decision:
     call = said.get("call") if isinstance(said, dict) else None
     if isinstance(call, dict) and isinstance(call.get("name"), str):
         read = read_arguments(call.get("arguments"))
-        return CallTool(call=ToolCall(name=call["name"], arguments=read.arguments, raw_arguments=read.raw))
+        return whole(CallTool(call=ToolCall(name=call["name"], arguments=read.arguments, raw_arguments=read.raw)))
     if isinstance(said, dict) and isinstance(said.get("answer"), str):
-        return Answer(text=said["answer"])
+        return whole(Answer(text=said["answer"]))
     if isinstance(said, dict) and isinstance(said.get("give_up"), str):
-        return GiveUp(reason=said["give_up"])
+        return whole(GiveUp(reason=said["give_up"]))
     if isinstance(said, dict) and isinstance(said.get("message"), str):
-        return Message(role="assistant", text=said["message"])
+        return whole(Message(role="assistant", text=said["message"]))
     shown = line[:200].decode("utf-8", "replace").strip()
     raise AgentFailure(f"{who} said {shown!r}, which is no decision.", kind="agent")
 

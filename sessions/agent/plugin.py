@@ -12,10 +12,12 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from sessions.agent.decisions import whole
 from sessions.agent.failure import AgentFailure
 from sessions.agent.variation import AS_SET, Variation
 from sessions.driver import Driver
-from sessions.trajectory import Actor, Answer, CallTool, Decision, GiveUp, Message, Trajectory
+from sessions.store.records import RequestRecord
+from sessions.trajectory import Actor, Decision, Trajectory
 from toolenv.errors import DataError, VakraError
 from toolenv.model import Instance, Json, ToolSpec
 
@@ -86,7 +88,8 @@ class PluginDriver:
 
     @property
     def requests(self) -> Sequence[Any]:
-        return tuple(getattr(self._made, "requests", ()))
+        kept = getattr(self._made, "requests", ())
+        return tuple(each for each in kept if isinstance(each, RequestRecord)) if isinstance(kept, list | tuple) else ()
 
     async def next(self, trajectory: Trajectory, tools: Sequence[ToolSpec]) -> Decision:
         try:
@@ -95,12 +98,10 @@ class PluginDriver:
             raise
         except Exception as error:  # foreign code
             raise AgentFailure(f"The agent {self._name!r} broke: {error!r}.", kind="agent") from error
-        if not isinstance(decision, CallTool | Answer | GiveUp | Message):
-            raise AgentFailure(
-                f"The agent {self._name!r} decided {decision!r}, which is no CallTool, Answer, GiveUp or Message.",
-                kind="agent",
-            )
-        return decision
+        try:
+            return whole(decision)
+        except TypeError as error:
+            raise AgentFailure(f"The agent {self._name!r} gave no decision: {error}.", kind="agent") from error
 
     async def close(self) -> None:
         close = getattr(self._made, "close", None)

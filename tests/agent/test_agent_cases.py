@@ -65,7 +65,16 @@ def assistant_calls(body: Body) -> list[Body]:
     return [call for message in body["messages"] for call in message.get("tool_calls") or ()]
 
 
-BROKEN = ['{"team": "Boston", "season": 20', "[1, 2]", '"text"', "7", '{"team": "B\\d+"}', "{'team': 'x'}", "{" * 5000]
+BROKEN = [
+    '{"team": NaN}',
+    '{"team": "Boston", "season": 20',
+    "[1, 2]",
+    '"text"',
+    "7",
+    '{"team": "B\\d+"}',
+    "{'team': 'x'}",
+    "{" * 5000,
+]
 
 
 @pytest.mark.parametrize("written", BROKEN)

@@ -9,6 +9,7 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from agent_toy import ToyEnvironment, instance
 
@@ -18,7 +19,7 @@ from sessions.agent.command import CommandAgent
 from sessions.agent.plugin import PluginAgent, plugin_agent
 from sessions.store import Store
 from sessions.timeline import Timeline
-from sessions.trajectory import Answer, CallTool, Decision, Trajectory
+from sessions.trajectory import Answer, CallTool, Decision, GiveUp, Message, Trajectory
 from toolenv.errors import DataError
 from toolenv.model import Instance, Json, ToolCall, ToolSpec
 from vakra_tui.cli import main
@@ -122,6 +123,52 @@ async def test_a_decision_that_is_none(installed: None) -> None:
 
     done = await run_agent(instance(), PluginAgent("odd", lambda task, options: Odd()), ToyEnvironment())
     assert done.status == "agent" and "hello" in done.detail
+
+
+NO_DECISIONS = [
+    Answer(text=None),  # type: ignore[arg-type]
+    Answer(text=5),  # type: ignore[arg-type]
+    GiveUp(reason=None),  # type: ignore[arg-type]
+    CallTool(call=None),  # type: ignore[arg-type]
+    CallTool(call=ToolCall(name=None, arguments={})),  # type: ignore[arg-type]
+    CallTool(call=ToolCall(name="x", arguments=[1])),  # type: ignore[arg-type]
+    CallTool(call=ToolCall(name="x", arguments={"a": object()})),
+    CallTool(call=ToolCall(name="x", arguments={"a": float("nan")})),
+    Message(role="bogus", text="x"),  # type: ignore[arg-type]
+    None,
+]
+
+
+@pytest.mark.parametrize("number", range(len(NO_DECISIONS)))
+async def test_decisions_of_wrong_parts_end_one_instance(number: int) -> None:
+    class Odd:
+        requests = 5
+
+        async def next(self, trajectory: Trajectory, tools: Sequence[ToolSpec]) -> Any:
+            return NO_DECISIONS[number]
+
+    done = await run_agent(instance(), PluginAgent("odd", lambda task, options: Odd()), ToyEnvironment())
+    assert done.status == "agent" and "gave no decision" in done.detail and done.requests == ()
+
+
+HALF = "a\ud83d b"
+HALVES = [
+    Answer(text=HALF),
+    GiveUp(reason=HALF),
+    Message(role="assistant", text=HALF),
+    CallTool(call=ToolCall(name=HALF, arguments={HALF: [HALF]}, raw_arguments=HALF)),
+]
+
+
+@pytest.mark.parametrize("number", range(len(HALVES)))
+async def test_half_characters_of_other_agents_can_be_stored(number: int, tmp_path: Path) -> None:
+    class Odd:
+        async def next(self, trajectory: Trajectory, tools: Sequence[ToolSpec]) -> Any:
+            return HALVES[number] if len(trajectory.steps) < 2 else Answer(text=HALF)
+
+    done = await run_agent(instance(), PluginAgent("odd", lambda task, options: Odd()), ToyEnvironment())
+    assert not done.failed
+    assert msgspec.json.encode(done.prediction) and msgspec.json.encode(done.executed.trajectory.steps)
 
 
 def test_unknown_agents(installed: None) -> None:
