@@ -339,7 +339,9 @@ BLANKS = st.sampled_from(["", " ", "\n\t "])
 def test_a_text_decoded_in_parts_gives_what_the_whole_gives(value: Json, indent: int, behind: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("vakra_tui.state.reading.SMALL", 0)
-        for text in (json.dumps(value, indent=indent or None), json.dumps({"a": [value, {"b": value}]})):
+        patch.setattr("vakra_tui.state.reading.BATCH", 3)
+        several = [value, {"b": value}, value, 1, "],", value, {"c": "},"}, value]
+        for text in (json.dumps(value, indent=indent or None), json.dumps({"a": several}), json.dumps([*several, 1])):
             assert decoded(text) == json.loads(text)
             for broken in (text + behind, text[:-1], text.replace(",", ",,", 1), text.replace(":", "", 1)):
                 try:
