@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -10,7 +11,7 @@ from toolenv.build.entities import Entities, Entity
 from toolenv.build.grammar import is_sound, names_one, without_name
 from toolenv.build.source import NotBuildable, Question
 from toolenv.build.template import SourceColumn, Template, make_template
-from toolenv.build.words import Vocabulary, asks_once, find_slot, noun_phrase, sentence
+from toolenv.build.words import Vocabulary, asks_once, find_slot, noun_phrase, sentence, singular
 from toolenv.model import Json, Value
 
 
@@ -52,6 +53,7 @@ def question_hops(
     has one row: a question that has several is worded for several.
     """
     nouns = [vocabulary.table(table.name) for table in schema.tables]
+    tails = {noun.split(" ")[-1] for noun in nouns}
     for question in questions:
         try:
             template = make_template(question.sql, schema)
@@ -70,6 +72,10 @@ def question_hops(
             value = " ".join(str(template.arguments[n]) for n in names)
             slot = find_slot(text, value, _callings(takes, entities, vocabulary))
             if slot is None or (len(names) == 1 and entities.is_surrogate(takes[0])):
+                continue
+            followed = re.search(r"\{0\} (\w+)", slot.wide)
+            if followed is not None and singular(followed[1].lower()) in tails:
+                # ``is Barq's beer sold``: the value is a part of another thing's name.
                 continue
             found = True
             yield HopTemplate(

@@ -25,6 +25,7 @@ _CLUMSY = re.compile(
 _SAID_TWICE = re.compile(r"\bwhose ([a-z]+(?: [a-z]+){0,2}) is the (?:[a-z]+ )?\1\b")
 _ECHO = re.compile(r"\b([a-z]{4,})\b(?: [a-z]+){1,2} \1\b", re.IGNORECASE)
 _CODE = re.compile(r"\w*\d\w*_\w*|\b[a-z]+_[a-z_]+\b")
+_KEY = re.compile(r"\b(?=\w*\d)(?=\w*[a-z])(?=\w*[A-Z])\w{10,}\b")
 _WORD = re.compile(r"[a-z]{4,}", re.IGNORECASE)
 _EASY_WORDS = 16
 
@@ -47,6 +48,7 @@ def burden(question: str) -> float:
         + 1.0 * len(_ECHO.findall(text))
         + 0.7 * len(_SAID_TWICE.findall(text))
         + 0.2 * len(_CODE.findall(text))
+        + 2.0 * len(_KEY.findall(text))
     )
 
 

@@ -13,7 +13,7 @@ from toolenv.build.words import plural
 
 
 def _linked_number(nouns: str, thing: str, *, has: bool) -> str:
-    return f"How many {nouns} does {thing} have?" if has else f"How many {nouns} have {thing}?"
+    return f"How many {nouns} does {thing} have?" if has else f"How many {nouns} are connected with {thing}?"
 
 
 def _counted(nouns: str, told: str) -> str:
@@ -246,7 +246,7 @@ class SchemaHops:
             f"GROUP BY {columns_of('p', names.columns)} ORDER BY COUNT(*) DESC LIMIT 1",
             takes=(),
             gives=names.entity,
-            asked=f"Which {noun} has the most {nouns}?" if has else f"Which {noun} do the most {nouns} have?",
-            phrase=f"the {noun} with the most {nouns}" if has else f"the {noun} that the most {nouns} have",
+            asked=f"Which {noun} has the most {nouns}?",
+            phrase=f"the {noun} with the most {nouns}",
             noun=noun,
         )

@@ -69,7 +69,8 @@ class SchemaReading:
 
     def had_by(self, reference: Reference) -> tuple[str, str]:
         """How rows are told that have a given parent: with its plain name in ``{0}``, and with a phrase for it."""
-        if reference.role == self.noun(reference.parent) and not self.is_lookup(reference.parent):
+        noun = self.noun(reference.parent)
+        if f" {noun}".endswith(f" {reference.role}") and not self.is_lookup(reference.parent):
             return f"of {self.called(reference.parent)}", "of {0}"
         return f"whose {reference.role} is {{0}}", f"whose {reference.role} is {{0}}"
 
