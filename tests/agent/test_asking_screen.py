@@ -326,3 +326,23 @@ async def test_a_hostile_proposal_stays_a_dialog(endpoint: Endpoint, tmp_path: P
         await pilot.press("end")
         await pilot.pause()
         assert not any(sign in shown(app) for sign in ("\x1b", "\x07", "\u202e"))
+
+
+@pytest.mark.parametrize("way", ["easy", COMMAND])
+async def test_other_peoples_agents_on_screen(
+    endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """Proposed by a key, taken by another, and then to the end with the agent at the wheel."""
+    sys.modules["asking_plugin_of_the_tests"] = sys.modules[__name__]
+    entry = EntryPoint(name="easy", value="asking_plugin_of_the_tests:make_easy", group=plugin.GROUP)
+    monkeypatch.setattr(plugin, "entry_points", lambda group: [entry] if group == plugin.GROUP else [])
+    async with screen(tmp_path, endpoint, agent=way, model="m1") as (app, pilot):
+        await pilot.press("N")
+        await until_shown(pilot, "proposes step 1: a call of")
+        await pilot.press("enter")
+        await until(pilot, lambda: _at(app).executed == 1, "the step")
+        await pilot.press("c")
+        await until(pilot, lambda: _at(app).finished and not _at(app).working, "the end")
+        assert {row.actor for row in _at(app).rows} == {"agent"}
+        await pilot.press("v")
+        await until(pilot, lambda: _at(app).verdict is not None, "the verdict")
