@@ -15,7 +15,6 @@ from toolenv.errors import DataError, StoreError
 from vakra_tui.state.live.base import RUNNING
 from vakra_tui.state.live.playing import Playing
 from vakra_tui.state.live.wire import owner_of
-from vakra_tui.state.proposing import Offer, rejected
 from vakra_tui.text import one_line
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from sessions.timeline import Timeline
     from toolenv.openai_compat.sending import Waiting
     from vakra_tui.state.listing import Entry
+    from vakra_tui.state.proposing import Offer
     from vakra_tui.state.subject import Subject
     from vakra_tui.state.world import World
 
@@ -98,6 +98,8 @@ class Asking(Playing):
 
     async def reject(self, word: str) -> Offer:
         """Tell the agent that what it proposed is not done, and why; it then proposes anew."""
+        from vakra_tui.state.proposing import rejected
+
         timeline = self._ready()
         proposal = timeline.proposal
         if proposal is None:
@@ -142,6 +144,7 @@ class Asking(Playing):
 
     async def _offered_now(self, timeline: Timeline) -> Offer:
         from sessions.agent.conversation import request_of
+        from vakra_tui.state.proposing import Offer
 
         try:
             proposal = await timeline.propose()
