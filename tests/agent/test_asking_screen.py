@@ -19,6 +19,7 @@ from screen_reading import shown, squeezed, until, until_shown
 
 import sessions.agent.plugin as plugin
 from sessions.agent import AgentFailure, Variation
+from sessions.agent.command import CommandAgent
 from sessions.agent.prompt import rejection
 from sessions.trajectory import Answer, CallTool, Decision, Message, Trajectory
 from toolenv.model import Instance, Json, ToolCall, ToolSpec
@@ -211,6 +212,22 @@ async def test_other_peoples_agents_propose_and_are_asked_again(
         assert opened._timeline is not None and opened._timeline.finished
         assert await opened.spoken(1) == ()
     assert endpoint.requests == []
+
+
+async def test_a_process_is_free_again_when_the_session_ends(endpoint: Endpoint, tmp_path: Path) -> None:
+    world = World(Wiring(options(tmp_path, endpoint, agent=COMMAND)), Memory(tmp_path / "memory.json"))
+    world.open()
+    agent = world.agent
+    assert isinstance(agent, CommandAgent)
+    for entry in world.listing.entries[:2]:
+        opened = world.session(entry)
+        await opened.open()
+        await opened.ask(0)
+        await opened.ask_again(0, Variation(model="m2"))
+        await opened.close()
+        assert len(agent._idle) == 1
+    await world.close()
+    assert agent._idle == []
 
 
 class EasyAgent:

@@ -23,6 +23,11 @@ class DebugSession(Asking, Opening, Guiding, Wire):
     to the screen alone and comes with the verbs that need it (``at``: how many steps lie behind).
     """
 
+    async def close(self, at: int | None = None) -> None:
+        """End the live sessions and the agent's driver; ``at`` is where the person looked last."""
+        await super().close(at)
+        await self.end_asking()
+
     async def flag(self, note: str) -> None:
         """Keep or take away the flag on this instance's ground truth."""
         await self.world.keep_flag(self.instance.uuid, note)

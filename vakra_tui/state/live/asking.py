@@ -76,8 +76,9 @@ class Asking(Playing):
         """Have the agent propose the step after the first ``at`` ones anew, on a branch, asked in another way."""
         async with self._waiting_for_the_agent():
             timeline = self._at_the_agents_wheel()
-            self._asker = self.world.agent.driver(self.instance, varied=varied, after=self._asker)
+            before, self._asker = self._asker, self.world.agent.driver(self.instance, varied=varied, after=self._asker)
             timeline.hand_over(self._asker)
+            await _closed(before)
             words = varied.words()
             name = f"asked again from {at}{f' ({words})' if words else ''}"
             await timeline.fork(self._before_the_end(at), name=name)
@@ -107,6 +108,11 @@ class Asking(Playing):
         await self.decide_otherwise(Message(role="user", text=rejected(proposal.decision, word)))
         async with self._waiting_for_the_agent():
             return await self._offered_now(timeline)
+
+    async def end_asking(self) -> None:
+        """Let the agent's driver go; a command's process is then free for others."""
+        asker, self._asker = self._asker, None
+        await _closed(asker)
 
     async def step(self) -> None:
         if self.wheel != "agent":
@@ -260,3 +266,13 @@ class Asking(Playing):
                 self._unkept.pop(0)
         except StoreError as error:
             self._store_problem = str(error)
+
+
+async def _closed(driver: Driver | None) -> None:
+    from sessions.agent.failure import AgentFailure
+
+    close = getattr(driver, "close", None)
+    if close is not None:
+        # Whatever an agent of somebody else does at its end, nobody waits for it any more.
+        with suppress(AgentFailure):
+            await close()
