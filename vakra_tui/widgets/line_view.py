@@ -34,6 +34,7 @@ class LineView(ScrollView, can_focus=True):
         self._source: LineSource = source if source is not None else Lines(())
         self._count = 0
         self._laid_out = -1
+        self._under: Style | None = None
         self._search: Search | None = None
         self._match_row = -1
 
@@ -122,7 +123,19 @@ class LineView(ScrollView, can_focus=True):
 
     def base_style(self, index: int) -> Style:
         """The style under line ``index``."""
-        return self.rich_style
+        return self.under
+
+    @property
+    def under(self) -> Style:
+        """The widget's own style; it comes from all that the widget lies in and is worked out once for all rows."""
+        return self._under if self._under is not None else self.rich_style
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self._under = self.rich_style
+        try:
+            return super().render_lines(crop)
+        finally:
+            self._under = None
 
     def render_line(self, y: int) -> Strip:
         scroll_x, scroll_y = self.scroll_offset
@@ -131,7 +144,7 @@ class LineView(ScrollView, can_focus=True):
         width = self.scrollable_content_region.width
         base = self.base_style(index)
         if index >= self._count:
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self.under)
         theme = self.app.current_theme
         colours = palette(theme.dark, theme.name == HIGH_CONTRAST.name)
         start = scroll_x if self._source.cells else 0

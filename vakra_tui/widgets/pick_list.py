@@ -124,7 +124,7 @@ class PickList(LineView):
 
     def base_style(self, index: int) -> Style:
         if index != self._cursor or not self.count or not self.shows_cursor():
-            return self.rich_style
+            return self.under
         name = "pick-list--cursor-focus" if self.has_focus else "pick-list--cursor"
         return self.get_component_rich_style(name)
 
