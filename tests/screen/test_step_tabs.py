@@ -275,7 +275,7 @@ async def test_the_raw_messages_of_a_step_are_shown(store: Store) -> None:
         assert "small server" in squeezed(app)
         assert "\u241b[31mwarned" in squeezed(app)
         await go_to(pilot, 4)
-        await until_shown(pilot, "nothing was sent for this step")
+        await until_shown(pilot, "no call, so nothing was sent to a tool")
 
 
 async def test_schema_violations_stand_beside_their_arguments(store: Store) -> None:

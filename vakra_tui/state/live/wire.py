@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from sessions.trajectory import CallTool
 from toolenv.errors import EnvironmentFailure, StoreError
 from vakra_tui.state.live.base import SessionBase
 from vakra_tui.state.panes.protocol import StepProtocol
@@ -20,6 +21,9 @@ class Wire(SessionBase):
         """The messages of step ``index`` (from 0, the opening counts) of the present branch, or why there are none."""
         timeline = self._ready()
         requests = await self._requests(index)
+        steps = timeline.steps
+        if index >= len(steps) or not isinstance(steps[index].decision, CallTool):
+            return StepProtocol(why="This step is no call, so nothing was sent to a tool.", requests=requests)
         try:
             exchange = await timeline.exchange(index + 1)
         except EnvironmentFailure as error:
