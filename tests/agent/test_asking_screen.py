@@ -24,6 +24,7 @@ from sessions.agent.prompt import rejection
 from sessions.trajectory import Answer, CallTool, Decision, Message, Trajectory
 from toolenv.model import Instance, Json, ToolCall, ToolSpec
 from vakra_tui.app import VakraApp
+from vakra_tui.cli import main
 from vakra_tui.options import Options
 from vakra_tui.screens.debugger import DebuggerScreen
 from vakra_tui.state.lines import plain
@@ -363,3 +364,22 @@ async def test_other_peoples_agents_on_screen(
         assert {row.actor for row in _at(app).rows} == {"agent"}
         await pilot.press("v")
         await until(pilot, lambda: _at(app).verdict is not None, "the verdict")
+
+
+async def test_what_was_said_in_a_batch_is_read_in_the_debugger(endpoint: Endpoint, tmp_path: Path) -> None:
+    """A session that a batch left is opened with everything that its model was sent and said."""
+    endpoint.default = model
+    given = options(tmp_path, endpoint)
+    arguments = ["--batch", "--agent", "react", "--model", "m", "--base-url", endpoint.base_url, "--quiet"]
+    assert main([*arguments, "--db", str(given.db), "--capability", "3", "--limit", "1"]) == 0
+    world = World(Wiring(given), Memory(tmp_path / "memory.json"))
+    world.open()
+    (stored,) = world.wiring.store.sessions(kind="batch").items
+    entry = next(each for each in world.listing.entries if each.uuid == stored.uuid)
+    opened = world.session(entry, None, stored)
+    await opened.open()
+    assert opened.scene is not None and [row.actor for row in opened.scene.rows if row.step] == ["agent", "agent"]
+    spoken = [await opened.spoken(index) for index in (0, 1)]
+    assert [each[0].request for each in spoken] == endpoint.requests
+    await opened.close()
+    await world.close()

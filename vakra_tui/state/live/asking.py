@@ -20,6 +20,7 @@ from vakra_tui.text import one_line
 if TYPE_CHECKING:
     from sessions.agent import Variation
     from sessions.driver import Driver
+    from sessions.store import AsyncStore
     from sessions.store.records import RequestRecord
     from sessions.timeline import Timeline
     from toolenv.openai_compat.sending import Waiting
@@ -49,6 +50,7 @@ class Asking(Playing):
         self._agent_wait: tuple[float, str] | None = None
         self._heard = ""
         self._asked: list[RequestRecord] = []
+        self._before: tuple[RequestRecord, ...] | None = None
         self._unkept: list[RequestRecord] = []
 
     @property
@@ -237,14 +239,26 @@ class Asking(Playing):
         return (found,) if found is not None else ()
 
     async def _stored_requests(self, timeline: Timeline) -> tuple[RequestRecord, ...]:
+        """Those in the store: of this session, and of the one that it was opened from where that is another."""
         store = self.world.keeping.ready()
         keeper = timeline.keeper
-        if store is None or keeper is None or keeper.ref is None:
+        if store is None or keeper is None:
             return ()
         try:
-            return await store.requests(keeper.ref.id)
+            if self._before is None:
+                self._before = await self._opened_from(store, keeper.ref.id if keeper.ref is not None else None)
+            own = await store.requests(keeper.ref.id) if keeper.ref is not None else ()
         except StoreError:
             return ()  # the store's trouble is told in the header already
+        return (*self._before, *own)
+
+    async def _opened_from(self, store: AsyncStore, own: int | None) -> tuple[RequestRecord, ...]:
+        """The requests of the stored session that was opened, where what is done now goes into another one."""
+        key = self.subject.stored if self.subject is not None else ""
+        if not key:
+            return ()
+        opened = (await store.load(key)).summary.id
+        return await store.requests(opened) if opened != own else ()
 
     async def _keep_requests(self, timeline: Timeline) -> None:
         """What the agent asked its model, kept beside the steps that it led to; each request once."""
