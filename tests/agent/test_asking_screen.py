@@ -335,7 +335,7 @@ async def test_a_hostile_proposal_stays_a_dialog(endpoint: Endpoint, tmp_path: P
         endpoint.default = hostile
         await pilot.press("N")
         await until_shown(pilot, "proposes step 1")
-        await until_shown(pilot, "escape leaves it open")
+        await until_shown(pilot, "leaves it open")
         assert not any(sign in shown(app) for sign in ("\x1b", "\x07", "\u202e"))
         await pilot.press("enter")
         await until(pilot, lambda: _at(app).executed == 1, "the step")

@@ -78,7 +78,8 @@ class AskingVerbs(DebugBase):
         while offer is not None:
             ruled = await self.app.push_screen_wait(ProposalScreen(offer))
             if ruled is None:
-                self.app.toast("Nothing was run. The proposal stays: it is shown and run by the same keys.")
+                again, run = self.app.key_of("debugger.propose"), self.app.key_of("debugger.step")
+                self.app.toast(f"Nothing was run. The proposal stays: {again} shows it again, {run} runs it.")
                 return
             self._follow = True
             if ruled == "accept":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import on
 from textual.app import ComposeResult
@@ -20,6 +20,9 @@ from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.clean_input import CleanInput
 from vakra_tui.widgets.folded_view import FoldedView
 from vakra_tui.widgets.pick_list import PickList
+
+if TYPE_CHECKING:
+    from vakra_tui.app import VakraApp
 
 AROUND = 8
 """Rows of the dialog around what is proposed, of a title and keys that take two rows each."""
@@ -39,6 +42,8 @@ class ProposalScreen(ModalScreen[Ruled | None]):
     """
     CSS_PATH = "dialog.tcss"
 
+    app: VakraApp
+
     def __init__(self, offer: Offer) -> None:
         super().__init__()
         self._offer = offer
@@ -47,8 +52,14 @@ class ProposalScreen(ModalScreen[Ruled | None]):
         with Vertical(classes="dialog"):
             yield Static(content(plain(proposal_title(self._offer))), classes="dialog-title", markup=False)
             yield FoldedView(proposal_source(self._offer), id="proposed")
-            keys = "enter runs it, e edits it, x rejects it with a word, space unfolds, escape leaves it open"
-            yield Static(content(keys), classes="dialog-note", markup=False)
+            yield Static(content(self._keys()), classes="dialog-note", markup=False)
+
+    def _keys(self) -> str:
+        key = self.app.key_of
+        return (
+            f"{key('list.choose')} runs it, {key('proposal.edit')} edits it, {key('proposal.reject')} rejects it with "
+            f"a word, {key('folded.fold')} unfolds, {key('proposal.leave')} leaves it open"
+        )
 
     def on_mount(self) -> None:
         view = self.query_one("#proposed", FoldedView)
