@@ -82,6 +82,7 @@ def terminal(tmp_path: Path) -> Iterator[Callable[[int, int], Terminal]]:
 COMMAND = str(Path(sys.executable).parent / "vakra-tui")
 
 
+@pytest.mark.usefixtures("first_start")
 def test_start_filter_step_fork_evaluate_quit(terminal: Callable[[int, int], Terminal]) -> None:
     screen = terminal(120, 36)
     screen.keys(f"{COMMAND}; echo exit=$?", "Enter")
@@ -122,7 +123,7 @@ def test_killed_in_the_middle_every_step_comes_back(terminal: Callable[[int, int
     screen.until_shown("WATERFALL", "FAIL")
     screen.keys("w")
     screen.until_shown("Who is at the wheel?")
-    screen.keys("Home", "Down", "Down", "Enter")
+    screen.keys("Home", "Down", "Down", "Down", "Enter")
     screen.until_shown("wheel: human")
     screen.keys("n")
     screen.until_shown("on offer")
