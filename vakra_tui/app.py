@@ -257,7 +257,8 @@ class VakraApp(Chrome):
             self.toast(f"The old file is now {moved}")
 
     def _list_changed(self) -> None:
-        if self.screen is self.instances:
+        # While the program ends, work that was begun may come here after the last screen.
+        if self.screen_stack and self.screen is self.instances:
             self.instances.changed()
 
     def open_entry(

@@ -82,12 +82,15 @@ class Gathering:
     async def read_verdicts(self) -> None:
         """Take up what a batch with the same settings left in the store. Raises ``StoreError``."""
         self.listing.source = self._source()
-        if not self.wiring.runs or self.keeping.ready() is None:
+        store = self.keeping.ready() if self.wiring.runs else None
+        if store is None:
             return
+        # Reading whole files for their fingerprints is not for the store's thread, where steps wait to be kept.
+        await asyncio.to_thread(self._fingerprints)
         known = {(entry.capability, entry.domain, entry.uuid): entry for entry in self.listing.entries}
         for index, name in enumerate(self.wiring.run_names):
-            kept = await asyncio.to_thread(lambda index=index: list(self.wiring.kept.read(index)))  # type: ignore[misc]
-            others = await asyncio.to_thread(self.wiring.kept.others, index) if not kept else []
+            kept = await store.run(lambda index=index: list(self.wiring.kept.read(index)))  # type: ignore[misc]
+            others = await store.run(self.wiring.kept.others, index) if not kept else []
             if others:
                 self.listing.others[name] = others
             for item, verdict in kept:
@@ -95,6 +98,9 @@ class Gathering:
                 if entry is not None and name not in entry.verdicts:
                     entry.verdicts[name] = verdict
                     entry.kept.add(name)
+
+    def _fingerprints(self) -> tuple[str, ...]:
+        return self.wiring.dataset.fingerprint(), *(run.fingerprint() for run in self.wiring.runs)
 
     def _source(self) -> str:
         """By which profile and judge verdicts are made here, in words."""

@@ -42,6 +42,11 @@ class Keeping:
                     self.damaged = error.path
         return self._store
 
+    @property
+    def opened(self) -> bool:
+        """Whether the store is open."""
+        return self._store is not None
+
     def set_aside(self) -> Path:
         """Move a store that cannot be read out of the way; gives its new place. The next use begins a fresh one."""
         from sessions.store import set_aside
@@ -114,7 +119,8 @@ class Keeping:
         await store.put_breakpoints(breakpoints)
 
     async def close(self) -> None:
-        """Close the store if it was opened."""
-        if self._store is not None:
-            await self._store.close()
-            self._store = None
+        """Close the store if it was opened; from now on nothing is kept."""
+        store, self._store = self._store, None
+        self.problem = self.problem or "The session store is closed."
+        if store is not None:
+            await store.close()

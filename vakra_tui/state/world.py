@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
 from collections.abc import Sequence
@@ -163,8 +162,10 @@ class World(Gathering):
 
     async def close(self) -> None:
         """Close the store and what the wiring made."""
-        with contextlib.suppress(StoreError):
-            await asyncio.to_thread(self.wiring.kept.flush)
+        store = self.keeping.ready() if self.keeping.opened else None
+        if store is not None:
+            with contextlib.suppress(StoreError):
+                await store.run(self.wiring.kept.flush)
         for truths in (self._truths, *self._former_truths):
             await truths.close()
         await self.keeping.close()
@@ -262,12 +263,13 @@ class World(Gathering):
 
     async def _keep_verdicts(self, run: str, unit: Unit, verdicts: Sequence[Verdict], context: ScoringContext) -> None:
         """Keep what was scored, so that it need not be scored again; a store that refuses stops nobody."""
-        if self.keeping.ready() is None:
+        store = self.keeping.ready()
+        if store is None:
             return
         rulings = await self.rulings.about(self.run_fingerprint(run))
         index = list(self._runs).index(run)
         with contextlib.suppress(StoreError):
-            await asyncio.to_thread(self.wiring.kept.keep, index, unit, verdicts, context, rulings)
+            await store.run(self.wiring.kept.keep, index, unit, verdicts, context, rulings)
 
     def _of_domain(self, entry: Entry, run: str) -> list[Entry]:
         """The rows that share a row's capability and domain and have something to score in a run."""
