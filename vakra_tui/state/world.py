@@ -268,7 +268,8 @@ class World(Gathering):
             return
         rulings = await self.rulings.about(self.run_fingerprint(run))
         index = list(self._runs).index(run)
-        with contextlib.suppress(StoreError):
+        # RuntimeError: the store's thread has ended, as the program is being left.
+        with contextlib.suppress(StoreError, RuntimeError):
             await store.run(self.wiring.kept.keep, index, unit, verdicts, context, rulings)
 
     def _of_domain(self, entry: Entry, run: str) -> list[Entry]:
