@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from toolenv.build.descriptions import FOLDER, read_descriptions
-from toolenv.build.grammar import amount, is_sound, names_one, superlatives, without_name
+from toolenv.build.grammar import amount, is_sound, names_one, plainly, superlatives, without_name
 from toolenv.build.merging import filled, same_role
 from toolenv.build.readability import burden, choose
 from toolenv.build.words import Vocabulary
@@ -56,6 +56,21 @@ def test_columns_are_called_as_they_are_described(tmp_path: Path) -> None:
             "the most common element among the atoms of TR001",
             "How many atoms have the most common element among the atoms of TR001?",
         ),
+        (
+            "How many atoms are there whose element is {0}?",
+            "the element for the atom with the ID of TR001_2",
+            "How many atoms have the same element as the atom with the ID of TR001_2?",
+        ),
+        (
+            "Which molecule has the most atoms among the molecules whose label is {0}?",
+            "the label for bond ID TR077_1_19",
+            "Which molecule has the most atoms among the molecules whose label is that of bond ID TR077_1_19?",
+        ),
+        (
+            "How many shops have sales whose card type is {0}?",
+            "the card type used by Ann Moe",
+            "How many shops have sales whose card type is the one used by Ann Moe?",
+        ),
         ("Who owns {0}'s brewery?", "the oldest beer", "Who owns the brewery of the oldest beer?"),
     ],
 )
@@ -93,6 +108,7 @@ def test_a_phrase_speaks_of_one_thing(phrase: str, one: bool) -> None:
 
 
 def test_measures_in_words() -> None:
+    assert plainly("List out the number of students.") == "Give the number of students."
     assert superlatives("height in centimetres") == ("tallest", "shortest")
     assert superlatives("milliseconds") == ("longest", "shortest")
     assert superlatives("rating") is None

@@ -36,6 +36,7 @@ _NO_VERB = re.compile(
     r"^how many (?!.*\b(?:is|are|was|were|do|does|did|has|have|had)\b)(?:[a-z]+ ){1,2}[a-z]+ed (?:by|from|in|to)\b",
     re.I,
 )
+_LISTED = re.compile(r"^(?:please )?list (?:out |down )?the (?:total )?number of\b", re.IGNORECASE)
 _BINDS = re.compile(r"\b(?:who|that|which|whose|and|or|but|if|when|where|while|what|how|than|there)\b|[,;:.]", re.I)
 _MANY_OF = re.compile(r"^the [a-z]+(?: [a-z]+)? of (?!the\b|all\b|an?\b|this\b|\{)(?P<thing>[a-z]+s)\b", re.I)
 
@@ -79,6 +80,11 @@ def without_name(question: str, name: str, nouns: Collection[str]) -> str:
     return re.sub(
         rf" (?:of|in) (?:the )?{re.escape(words).replace(chr(92) + ' ', '[ _]')}(?= )", "", question, flags=re.I
     )
+
+
+def plainly(question: str) -> str:
+    """A question without an opening that nobody says: ``List out the number of`` asks for no list."""
+    return _LISTED.sub("Give the number of", question)
 
 
 def names_one(phrase: str, nouns: Collection[str]) -> bool:

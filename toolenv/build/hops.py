@@ -8,7 +8,7 @@ from typing import Any
 
 from toolenv.build.database_schema import DatabaseSchema
 from toolenv.build.entities import Entities, Entity
-from toolenv.build.grammar import is_sound, names_one, without_name
+from toolenv.build.grammar import is_sound, names_one, plainly, without_name
 from toolenv.build.source import NotBuildable, Question
 from toolenv.build.template import SourceColumn, Template, make_template
 from toolenv.build.words import Vocabulary, asks_once, find_slot, noun_phrase, sentence, singular
@@ -60,6 +60,7 @@ def question_hops(
         except NotBuildable:
             continue
         text = without_name(question.question, domain, nouns) if domain else question.question
+        text = plainly(text)
         if "{" in text or len(text) > 200 or not asks_once(text) or not is_sound(text):
             continue
         if not answers_once(question.sql):

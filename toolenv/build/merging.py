@@ -15,9 +15,10 @@ _ONCE = re.compile(
 _MOST_COMMON = re.compile(r" whose (?P<what>[a-z]+(?: [a-z]+){0,3}) is the most common (?P=what) among\b")
 _SAME = re.compile(
     r"(?P<before>\b(?P<things>[a-z]+)(?: are there)?) whose (?P<role>[a-z]+(?: [a-z]+){0,2}) is the "
-    r"(?P<asked>[a-z]+(?: [a-z]+){0,3}?) (?:of|for) "
-    r"(?=the |[A-Z0-9\"'“]|\w*\d)"
+    r"(?P<asked>[a-z]+(?: [a-z]+){0,3}?) (?P<link>of|for) "
+    r"(?=the |[A-Z0-9\"'“]|\w*\d|[a-z]+ (?:ID )?\w*\d)"
 )
+_THE_ONE = re.compile(r" whose (?P<role>[a-z]+(?: [a-z]+){0,2}) is the (?P=role) (?=[a-z]+ed (?:by|in|at|for)\b)")
 _COUNTED = re.compile(r"^(How many (?:[a-z]+ ){1,3})are there with the (same|most common)\b")
 _ROLE = re.compile(r"\bwhose (?P<role>[a-z]+(?: [a-z]+){0,2}) is \{0\}")
 _HEAD = re.compile(r"^the (?:most common )?(?P<role>[a-z]+(?: [a-z]+){0,2}?) (?:of|for|with|among)\b")
@@ -34,6 +35,7 @@ def filled(text: str, phrase: str) -> str:
     if len(phrase.split()) > 1:
         text = OWNED.sub(r"the \g<owned> of \g<slot>", text)
     text = _ONCE.sub(_said_once, text.replace("{0}", phrase))
+    text = _THE_ONE.sub(r" whose \g<role> is the one ", text)
     text = _MOST_COMMON.sub(r" with the most common \g<what> among", text)
     return _TWICE.sub(r"\1 ", _COUNTED.sub(r"\1have the \2", _SAME.sub(_said_alike, text)))
 
@@ -44,6 +46,9 @@ def _said_once(match: re.Match[str]) -> str:
 
 
 def _said_alike(match: re.Match[str]) -> str:
+    of_its_kind = match.string[match.end() :].startswith(f"the {singular(match['things'])} ")
+    if match["asked"] == match["role"] and match["link"] == "for" and not of_its_kind:
+        return f"{match['before']} whose {match['role']} is that of "
     asked = [singular(word) for word in match["asked"].split(" ")]
     role = [singular(word) for word in match["role"].split(" ")]
     # ``the bond type of`` a bond is its type.
