@@ -81,3 +81,13 @@ async def until_settled(pilot: Pilot[Any]) -> DebuggerScreen:
 
     await until(pilot, settled, "the debugger to settle")
     return debugger(app)
+
+
+async def pick(pilot: Any, name: str) -> None:
+    """Choose a row of the open choice by its name."""
+    from vakra_tui.screens.choice import ChoiceScreen
+
+    app: Any = pilot.app
+    await until(pilot, lambda: isinstance(app.screen, ChoiceScreen), "a choice")
+    names = [row[0] for row in app.screen._choices]
+    await pilot.press("home", *["down"] * names.index(name), "enter")

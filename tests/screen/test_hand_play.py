@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from screen_reading import debugger, squeezed, until, until_settled, until_shown
+from screen_reading import debugger, pick, squeezed, until, until_settled, until_shown
 
 from sessions.drivers.ground_truth import answer_text
 from toolenv.dataset import Dataset, InstanceRef
@@ -50,7 +50,7 @@ async def test_played_right_by_hand(capability: int, size: tuple[int, int], data
         await until_settled(pilot)
         await pilot.press("w")
         await until_shown(pilot, "Who is at the wheel?")
-        await pilot.press("home", "down", "down", "enter")
+        await pick(pilot, "start over")
         await until_shown(pilot, "wheel: human")
         made = 0
         screen = debugger(app)
@@ -80,7 +80,8 @@ async def test_an_unanswerable_one_is_declined_and_passes(dataset: Dataset, tmp_
     app = VakraApp(Wiring(options(ref, tmp_path)))
     async with app.run_test(size=(80, 24)) as pilot:
         await until_settled(pilot)
-        await pilot.press("w", "home", "down", "down", "enter")
+        await pilot.press("w")
+        await pick(pilot, "start over")
         await until_shown(pilot, "wheel: human")
         await pilot.press("x")
         await until_shown(pilot, "the wording of the policy")

@@ -12,7 +12,7 @@ import pytest
 import screen_toy as toy
 from endpoint_server import Server, completion
 from screen_opening import opened
-from screen_reading import debugger, squeezed, until, until_settled, until_shown
+from screen_reading import debugger, pick, squeezed, until, until_settled, until_shown
 
 from sessions.store import Store
 from vakra_tui.app import VakraApp
@@ -25,16 +25,6 @@ from vakra_tui.wiring import Wiring
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store.open(f"sqlite:///{tmp_path / 'sessions.sqlite'}")
-
-
-async def pick(pilot: Any, name: str) -> None:
-    """Choose a row of the open choice by its name."""
-    from vakra_tui.screens.choice import ChoiceScreen
-
-    app: Any = pilot.app
-    await until(pilot, lambda: isinstance(app.screen, ChoiceScreen), "a choice")
-    names = [row[0] for row in app.screen._choices]
-    await pilot.press("home", *["down"] * names.index(name), "enter")
 
 
 async def test_a_copy_goes_to_the_terminal_and_to_a_file_that_is_named(store: Store) -> None:

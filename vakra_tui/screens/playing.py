@@ -124,27 +124,19 @@ class PlayingVerbs(DebugBase):
     async def action_wheel(self) -> None:
         """Choose who decides the next steps."""
         from vakra_tui.screens.choice import ChoiceScreen
+        from vakra_tui.state.wheel import default, offers, warning
 
-        if self.scene is None:
+        scene, cursor = self.scene, self.cursor
+        if scene is None:
             return
-        choices = [("human", "you decide from here on")]
-        if self.scene.executed:
-            choices.append(("start over", "you decide from the beginning, on a branch"))
-        if self.scene.prediction is not None:
-            choices.insert(0, ("recording", f"the prediction of {self.scene.run} goes on"))
-        if self.scene.instance.ground_truth is not None:
-            choices.append(("ground truth", "the reference path goes on"))
-        if self.session.agent_name is not None:
-            choices.append(("agent", f"{self.session.agent_name} decides"))
-        now = self.scene.wheel.replace("_", " ")
-        picked = await self.app.push_screen_wait(ChoiceScreen("Who is at the wheel?", choices, chosen=now))
+        offered = {offer.name: offer for offer in offers(scene, cursor, self.session.agent_name)}
+        question = "\n".join(part for part in ("Who is at the wheel?", warning(scene, cursor)) if part)
+        choices = [(offer.name, offer.words) for offer in offered.values()]
+        picked = await self.app.push_screen_wait(ChoiceScreen(question, choices, chosen=default(scene, cursor)))
         if picked is None:
             return
         self._follow = True
-        if picked == "start over":
-            await self._do(self.session.take_wheel, "human", 0)
-        else:
-            await self._do(self.session.take_wheel, picked.replace(" ", "_"), self.behind)
+        await self._do(self.session.take_wheel, offered[picked].wheel, offered[picked].at)
 
     @work(exclusive=True, group="doing")
     async def action_other_run(self) -> None:
