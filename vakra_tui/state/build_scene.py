@@ -99,12 +99,21 @@ def analysed(
         alignment = align(truth.calls, found.calls.calls, tools, instance.domain)
         rows = _beside_reference(rows, alignment)
     finished = executed.trajectory.finished
+    view = truth_view(instance, truth, found, ended=finished, alignment=alignment)
     return Analysed(
         rows=_with_tools(rows, tools, instance.domain),
-        truth=truth_view(instance, truth, found, ended=finished, alignment=alignment),
+        truth=_forbidden(view, broken),
         policy=msgspec.structs.replace(policy_view(instance, applicability), violations=tuple(broken)),
         finished=finished,
     )
+
+
+def _forbidden(view: TruthView, broken: Mapping[int, str]) -> TruthView:
+    """The reference path with the hops marked that only a forbidden step completed."""
+    if not any(hop.recovered_at in broken for hop in view.hops):
+        return view
+    hops = tuple(msgspec.structs.replace(hop, forbidden=hop.recovered_at in broken) for hop in view.hops)
+    return msgspec.structs.replace(view, hops=hops)
 
 
 def scene_of(subject: Subject, part: Analysed, frame: Frame) -> Scene:
@@ -193,7 +202,9 @@ def _beside_reference(rows: tuple[StepRow, ...], alignment: Alignment) -> tuple[
         pair = by_number.get(row.number)
         if pair is None:
             beside = row.number in extra
-            words = "not in the reference path (it may still be right)" if beside else ""
+            words = "not in the reference path" if beside else ""
+            if beside:
+                words += ", and the policy forbids it" if row.policy else " (it may still be right)"
             told.append(msgspec.structs.replace(row, reference=words, beside=beside))
             continue
         gaps = gaps_of(pair)
@@ -210,6 +221,7 @@ def _beside_reference(rows: tuple[StepRow, ...], alignment: Alignment) -> tuple[
             words += "; lacks " + ", ".join(f"{gap.argument} = {_json(gap.expected)}" for gap in missing)
         elif not gaps:
             words += ", same arguments"
+        words += ", but the policy forbids the call" if row.policy else ""
         told.append(
             msgspec.structs.replace(row, arguments=arguments, reference=words, hop=pair.truth.number, gaps=gaps)
         )

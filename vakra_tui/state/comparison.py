@@ -146,10 +146,15 @@ def _hops(left: Side, right: Side) -> list[Item]:
     for one, other in zip(lefts, rights, strict=True):
         state: State = "unknown"
         if one.known and other.known:
-            state = "same" if (one.recovered_at is None) == (other.recovered_at is None) else "differs"
+            state = "same" if _counts(one) == _counts(other) else "differs"
         places = _recovering(left.scene, one), _recovering(right.scene, other)
         found.append(Item("hop", state, *places, name=f"hop {one.number} {one.source} {one.call.name}"))
     return found
+
+
+def _counts(hop: HopRow) -> bool:
+    """Whether a hop was recovered by a step that the policy allows."""
+    return hop.recovered_at is not None and not hop.forbidden
 
 
 def _recovering(scene: Scene, hop: HopRow) -> int | None:
@@ -283,6 +288,8 @@ def hop_words(hop: HopRow) -> tuple[str, Role]:
         return "! fails itself", "fail"
     if not hop.known:
         return "not reached yet", "dim"
+    if hop.forbidden:
+        return f"! only by step {hop.recovered_at}, which breaks the policy", "fail"
     if hop.recovered_at is None:
         return "\u2717 MISSING", "fail"
     where = f"@{hop.recovered_at}" if hop.recovered_at else "by the opening"
@@ -324,7 +331,7 @@ def step_words(row: StepRow) -> Line:
         parts.append(Span(f"({told})", "dim"))
     elif row.answer is not None:
         parts.append(Span(f"  {one_line(row.answer, 200)}", ""))
-    if row.recovers:
+    if row.recovers and not row.policy:
         parts.append(Span("  \u2713" + ",".join(str(hop) for hop in row.recovers), "ok"))
     return tuple(parts)
 

@@ -132,8 +132,8 @@ class HopRow(Value, frozen=True):
     """One hop of the reference path: its call, what later hops or the answer need of it, and who recovered that.
 
     ``recovered_at`` is the number of the step that completed it, None where something is missing; ``known`` is False
-    while nothing was executed that could tell. ``aligned`` is the number of the step that stands for it, ``gaps`` are
-    that step's differences.
+    while nothing was executed that could tell; ``forbidden`` says that the policy forbids the step that completed it.
+    ``aligned`` is the number of the step that stands for it, ``gaps`` are that step's differences.
     """
 
     number: int
@@ -150,6 +150,7 @@ class HopRow(Value, frozen=True):
     aligned: int | None = None
     gaps: tuple[Gap, ...] = ()
     table: TableView | None = None
+    forbidden: bool = False
 
 
 TruthState = Literal["running", "ready", "failed", "none", "no calls", "unavailable"]

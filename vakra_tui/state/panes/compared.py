@@ -231,7 +231,7 @@ def _said(where: Where, row: StepRow | None) -> list[Line]:
     lines = []
     if row.policy:
         lines.append(line((f"  {sign} ", role), HANG, ("breaks the policy: ", "fail"), (row.policy, "")))
-    if row.recovers:
+    if row.recovers and not row.policy:
         hops = ", ".join(f"hop {hop}" for hop in row.recovers)
         lines.append(line((f"  {sign} ", role), HANG, (f"recovers {hops}", "ok")))
     return lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Literal
 
 from sessions.trajectory import Message
@@ -130,7 +131,11 @@ def call_source(row: StepRow, scene: Scene) -> CallLines:
         return CallLines([*lines, *plain], ())
     stops: list[tuple[int, ArgumentRow]] = []
     if row.policy:
-        lines += [line(("! POLICY  ", "fail"), (row.policy, "")), BLANK]
+        lines.append(line(("! POLICY  ", "fail"), HANG, (row.policy, "")))
+        if row.recovers:
+            told = f"its response would complete {_hops(row.recovers)}, but the policy forbids the call"
+            lines.append(line(("          ", ""), HANG, (told, "warn")))
+        lines.append(BLANK)
     what = one_line(row.spec.description, 110) if row.spec is not None else ""
     lines.append(line(("arguments", "label"), (f"   {what}" if what else "", "dim")))
     for argument, block in argument_blocks(row):
@@ -145,6 +150,11 @@ def call_source(row: StepRow, scene: Scene) -> CallLines:
             lines.append(line(("  ! schema  ", "fail"), HANG, (check.reason, "")))
     lines += [BLANK, *response_head(row)]
     return CallLines(lines, stops)
+
+
+def _hops(numbers: Sequence[int]) -> str:
+    """``hop 1``, ``hops 1, 2``."""
+    return f"hop{'s' if len(numbers) > 1 else ''} {', '.join(map(str, numbers))}"
 
 
 def _decision_lines(row: StepRow, scene: Scene) -> list[Line]:

@@ -27,10 +27,11 @@ def step_line(row: StepRow, width: int, *, paused: bool = False) -> Line:
     glyph, word, role = _OUTCOMES[row.outcome]
     actor = ACTORS.get(row.actor, "?")
     number = f"{row.number:>3}" if row.number else "  \u00b7"
-    number = f"\u25a0{number[1:]}" if paused else number
+    number = "\u25a0" + (number[1:] if number[0] == " " else number) if paused else number
     name = name_of(row)
-    tail = _tail(row, word, role, width - NUMBER_CELLS - min(len(name), NAME_CELLS))
-    room = max(width - NUMBER_CELLS - sum(len(span.text) for span in tail), 4)
+    before = len(number) + SIGN_CELLS
+    tail = _tail(row, word, role, width - before - min(len(name), NAME_CELLS))
+    room = max(width - before - sum(len(span.text) for span in tail), 4)
     quiet = row.outcome == "pending" or row.number == 0
     head: list[Span] = [
         Span(f"{number} ", "warn" if paused else "dim"),
@@ -46,8 +47,8 @@ MARKED = "\u25c6"
 NOTED = "\u270e"
 """Flags of a step: not as in the reference path; marked; with a note."""
 
-NUMBER_CELLS = 8
-"""Cells before the name: number, actor and outcome."""
+SIGN_CELLS = 5
+"""Cells between the number and the name: actor and outcome, and a blank around each."""
 
 NAME_CELLS = 18
 """Cells of a name that are more telling than the least of its flags."""
@@ -91,7 +92,7 @@ def step_flags(row: StepRow) -> list[tuple[str, Role]]:
         flags.append((NOTED, "accent"))
     if row.policy:
         flags.append(("POL", "fail"))
-    if row.recovers:
+    if row.recovers and not row.policy:
         flags.append(("\u2713" + ranges(row.recovers), "ok"))
     if row.gaps or row.beside:
         flags.append((DIFFERS, "warn"))

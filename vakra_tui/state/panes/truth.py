@@ -122,6 +122,8 @@ def _mark(hop: HopRow) -> tuple[str, Role]:
         return "!", "fail"
     if not hop.known:
         return "", "dim"
+    if hop.forbidden:
+        return "!", "fail"
     if hop.recovered_at is not None:
         return "\u2713", "ok"
     return "\u2717", "fail"
@@ -167,6 +169,8 @@ def _hop_head(hop: HopRow) -> Line:
         head.append(Span("FAILED", "fail"))
     elif not hop.known:
         head.append(Span("not reached yet", "dim"))
+    elif hop.forbidden:
+        head.append(Span(f"! only by step {hop.recovered_at}, which breaks the policy", "fail"))
     elif hop.recovered_at is not None:
         where = f"@{hop.recovered_at}" if hop.recovered_at else "by the opening"
         head.append(Span(f"\u2713 recovered {where}", "ok"))
@@ -243,5 +247,5 @@ def hops_words(scene: Scene) -> str:
     hops = scene.truth.hops
     if not hops:
         return ""
-    done = sum(hop.recovered_at is not None for hop in hops)
+    done = sum(hop.recovered_at is not None and not hop.forbidden for hop in hops)
     return f"{done}/{count_words(len(hops), 'hop')}"
