@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +14,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from agent_endpoint import Endpoint, Server
+from agent_harness import QUICK, Run
+from agent_toy import ToyEnvironment, instance
+
+from sessions.agent import AgentRun, AgentSettings, run_agent
+from sessions.agent.agent import ReactAgent
+from toolenv.openai_compat import Client, Dialect, EndpointSettings
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -36,3 +43,32 @@ def agent_server() -> Iterator[Server]:
 def endpoint(agent_server: Server) -> Endpoint:
     """An endpoint that no other test uses."""
     return agent_server.endpoint()
+
+
+@pytest.fixture(params=["whole", "streamed"])
+def stream(request: pytest.FixtureRequest) -> bool:
+    return bool(request.param == "streamed")
+
+
+@pytest.fixture
+async def run(endpoint: Endpoint, stream: bool) -> AsyncIterator[Run]:
+    """Runs the harness on a toy instance; the settings as keyword arguments."""
+    agents: list[ReactAgent] = []
+
+    async def go(
+        environment: ToyEnvironment | None = None,
+        about: Any = None,
+        dialect: Dialect | None = None,
+        **settings: Any,
+    ) -> AgentRun:
+        agent = ReactAgent("m", endpoint.base_url, AgentSettings(stream=stream, **settings))
+        changed = EndpointSettings(
+            model="m", base_url=endpoint.base_url, retries=QUICK, timeout_s=10, dialect=dialect or Dialect()
+        )
+        agent.client = Client(changed)
+        agents.append(agent)
+        return await run_agent(about or instance(), agent, environment or ToyEnvironment())
+
+    yield go
+    for agent in agents:
+        await agent.aclose()
