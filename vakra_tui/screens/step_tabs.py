@@ -56,7 +56,9 @@ class StepTabs(FindingVerbs):
         scene, row = self.scene, self.row
         if scene is None:
             return
-        shown = (row, self._tab, scene.problem, scene.wheel, scene.pause)
+        # The call tab of an answer has the reference beside it, which may be executed after the step was drawn.
+        beside = (scene.truth, scene.reference_shown) if row is not None and row.call is None else ()
+        shown = (row, self._tab, scene.problem, scene.wheel, scene.pause, beside)
         if shown == self._shown and not force:
             return
         again = bool(self._shown) and not force and self._drawn[0] == self._tab and same_step(self._drawn[1], row)

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from eval.judges import HumanRuling
     from eval.repair import Progress, Repair, RepairResult
 
+PROFILE = "paper"
+"""The profile of the verdicts of a session's branches, whatever the list is scored by."""
+
 
 class Judging(SessionBase):
     """The verbs about the verdict: evaluate, rule a gate, search for a repair."""
@@ -60,7 +63,7 @@ class Judging(SessionBase):
         kept = StoredVerdict(
             branch=branch,
             steps=steps,
-            profile="paper",
+            profile=PROFILE,
             judge=self.world.judge_kind,
             passed=verdict.passed,
             body=msgspec.to_builtins(verdict),

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from toolenv.errors import DataError, EnvironmentFailure, StoreError
 from vakra_tui.state.live.base import RUNNING
-from vakra_tui.state.live.judging import Judging
+from vakra_tui.state.live.judging import PROFILE, Judging
 from vakra_tui.state.live.playing import Playing
 from vakra_tui.state.live.stopping import Stopped
 
 if TYPE_CHECKING:
+    from eval.model import Verdict
     from sessions.events import StepEvent
     from sessions.store import SessionRef, StoredSession
 
@@ -116,6 +117,7 @@ class Opening(Playing, Judging):
         if stored is not None and stored.tree.branch(0).length:
             self._restored = True
             self._marking = Marking(remarks_of(stored.marks, stored.notes))
+            self._verdicts = self._kept_verdicts(stored)
             newest = len(stored.tree.branches) - 1
             timeline.go_to(stored.tree.branch(newest).length, newest)
             if self.subject.stored and stored.cursor is not None:
@@ -133,6 +135,22 @@ class Opening(Playing, Judging):
             await timeline.close()
             return
         self._timeline = timeline
+
+    def _kept_verdicts(self, stored: StoredSession) -> dict[int, tuple[int, Verdict]]:
+        """Branch -> (steps, verdict) of every branch that was judged as it stands now, by the same judge."""
+        import msgspec
+
+        from eval.model import Verdict
+
+        found: dict[int, tuple[int, Verdict]] = {}
+        for kept in sorted(stored.verdicts, key=lambda verdict: verdict.created_at):
+            known = 0 <= kept.branch < len(stored.tree.branches)
+            if not known or (kept.profile, kept.judge) != (PROFILE, self.world.judge_kind):
+                continue
+            if kept.steps == stored.tree.branch(kept.branch).length:
+                with contextlib.suppress(msgspec.ValidationError):
+                    found[kept.branch] = kept.steps, msgspec.convert(kept.body, Verdict)
+        return found
 
     def _step_event(self, event: StepEvent) -> None:
         if event.moment == "unsaved":
