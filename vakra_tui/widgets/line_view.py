@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from vakra_tui.state.search import Search
 from vakra_tui.themes import HIGH_CONTRAST
 
+UNSEEN = 80
+"""Cells for which a view is laid out that was never on the screen."""
+
 
 class LineView(ScrollView, can_focus=True):
     """Shows a ``LineSource``; only the visible rows are ever asked for. Focusable, scrolls by keys and wheel."""
@@ -34,6 +37,7 @@ class LineView(ScrollView, can_focus=True):
         self._source: LineSource = source if source is not None else Lines(())
         self._count = 0
         self._laid_out = -1
+        self._last_width = UNSEEN
         self._under: Style | None = None
         self._search: Search | None = None
         self._match_row = -1
@@ -91,18 +95,27 @@ class LineView(ScrollView, can_focus=True):
         self._measure()
 
     def text_width(self) -> int:
-        """Cells that a line of the source may take."""
-        return max(self.scrollable_content_region.width, 1)
+        """Cells that a line of the source may take; in a pane that is put away those that it had when it was seen."""
+        seen = self.scrollable_content_region.width
+        if seen > 0:
+            self._last_width = seen
+        return self._last_width
 
     def _measure(self) -> None:
-        if not self.is_attached or self.size.width == 0:
+        """Lay the source out. A hidden view does so too: its count and what stands on it hold when it is shown."""
+        if not self.is_attached:
             return
         width = self.text_width()
-        if width == self._laid_out:
-            return
-        self._laid_out = width
-        self._count = self._source.layout(width)
-        self.virtual_size = Size(max(self._source.cells, 1), self._count)
+        if width != self._laid_out:
+            self._laid_out = width
+            self._count = self._source.layout(width)
+            self.virtual_size = Size(max(self._source.cells, 1), self._count)
+        self._within()
+
+    def _within(self) -> None:
+        """Scroll back to where there are lines: fewer than before may have been laid out."""
+        if self.scrollable_content_region.height > 0 and self.scroll_offset.y > self.max_scroll_y:
+            self.scroll_to(y=self.max_scroll_y, animate=False, force=True)
 
     def line_at(self, index: int) -> Line:
         """The line drawn at ``index``."""
