@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.cells import cell_len
 
-from vakra_tui.state.lines import Line, Span, paragraphs
+from vakra_tui.state.lines import Line, Span, paragraphs, plain
 from vakra_tui.text import sanitize
 
 _PIECES = re.compile(r" +|[^ ]+")
@@ -38,10 +38,15 @@ def _split(text: str, room: int) -> tuple[str, str]:
 def wrap(content: Line, width: int) -> Iterator[Line]:
     """The line as one or more lines of at most ``width`` cells, broken at white space where there is some.
 
-    Line breaks inside a span break the line. Continuations are indented as the first line is, or to its ``hang`` mark.
+    Line breaks inside a span break the line. What follows one, like every continuation, is indented as the first line
+    is, or to its ``hang`` mark; its own leading blanks come on top.
     """
-    for paragraph in paragraphs(content):
-        yield from _wrap_paragraph(paragraph, width)
+    first, *rest = paragraphs(content)
+    yield from _wrap_paragraph(first, width)
+    if rest:
+        lead, _ = _fresh(min(_indent(clean(first)), width // 2))
+        for paragraph in rest:
+            yield from _wrap_paragraph((*lead, *paragraph), width) if plain(paragraph) else ((),)
 
 
 def _wrap_paragraph(content: Line, width: int) -> Iterator[Line]:

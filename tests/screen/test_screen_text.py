@@ -102,6 +102,14 @@ def test_a_hanging_mark_indents_what_follows() -> None:
     assert [plain(part).rstrip() for part in wrapped] == ["  name  one two", "        three", "        four"]
 
 
+@pytest.mark.parametrize("width", [80, 16])
+def test_what_follows_a_line_break_is_indented_as_well(width: int) -> None:
+    wrapped = list(wrap(line(" Q  ", HANG, "one\n  two\n\nthree"), width))
+    assert [plain(part) for part in wrapped] == [" Q  one", "      two", "", "    three"]
+    assert [plain(part) for part in wrap(line("  one\ntwo"), width)] == ["  one", "  two"]
+    assert [plain(part) for part in wrap(line("one\n two"), width)] == ["one", " two"]
+
+
 def test_lines_are_laid_out_again_for_another_width() -> None:
     source = Lines([line("one two three")])
     assert source.layout(80) == 1

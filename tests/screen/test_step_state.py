@@ -20,6 +20,7 @@ from vakra_tui.state.json_tree import JsonTree, Unfolded
 from vakra_tui.state.lines import Lines, line, plain, text_of
 from vakra_tui.state.panes.call import CallLines, argument_blocks, jumpable
 from vakra_tui.state.panes.protocol import StepProtocol, protocol_source
+from vakra_tui.state.panes.steps import step_line
 from vakra_tui.state.quirks import quirks
 from vakra_tui.state.reading import decoded
 from vakra_tui.state.response import RawText, document, read
@@ -28,7 +29,7 @@ from vakra_tui.state.search import WINDOW, LineByLine, Needle, Search, marked, s
 from vakra_tui.state.table_order import Order, page, positions, rows_with, terms_of
 from vakra_tui.state.table_rows import TableRows
 from vakra_tui.text import sanitize
-from vakra_tui.wrap import clean
+from vakra_tui.wrap import clean, width_of
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=6),
@@ -460,6 +461,15 @@ def test_arguments_that_are_no_object_and_tools_without_schema_are_shown_as_they
     assert "[not json" in text_of([each for _, lines in argument_blocks(row) for each in lines])
     bare = StepRow(number=1, actor="agent", tool="x", outcome="ok", call=ToolCall(name="x", arguments={"a": None}))
     assert "null" in text_of([each for _, lines in argument_blocks(bare) for each in lines])
+
+
+@pytest.mark.parametrize("number", [7, 100, 3000, 123456])
+@pytest.mark.parametrize("paused", [False, True])
+def test_a_long_trajectory_keeps_numbers_and_outcomes_whole(number: int, paused: bool) -> None:
+    shown = step_line(StepRow(number=number, actor="agent", tool="find", outcome="failed"), 30, paused=paused)
+    assert width_of(shown) == 30
+    assert plain(shown).replace("\u25a0", " ").split()[0] == str(number)
+    assert plain(shown).endswith(" err")
 
 
 def test_the_places_that_can_be_gone_to_are_each_named_once() -> None:
