@@ -50,15 +50,18 @@ def published_rows(width: int, sources: Sequence[Source]) -> Iterator[Row]:
     yield from heading("Published results", "the leaderboard's, on VAKRA's test split; behind them yours - theirs")
     heads = ("cap 1", "cap 2", "cap 3", "cap 4", "mean")
     room = 20 if width < 100 else 24
-    yield Row(line((cell("", room), ""), *((f"{head:>12}", "label") for head in heads)))
+    single = len(sources) == 1
+    # A difference stands behind each result, or in a row of its own for each of several sources.
+    yield Row(
+        line((cell("", room), ""), *((f"{head:>6}      " if single else f"{head:>12}", "label") for head in heads))
+    )
     for entry in PUBLISHED:
         shares = (*entry.shares, entry.leaderboard)
-        single = len(sources) == 1
         first = sources[0] if single else None
         parts: list[tuple[str, Role]] = [(cell(entry.model, room), "strong")]
         for place, share in enumerate(shares):
             difference = _difference(first, place, share) if first is not None else ""
-            parts.append((f"{100 * share:>6.1f}{difference:>6}", ""))
+            parts.append((f"{100 * share:>6.1f}{difference:>6}" if single else f"{100 * share:>12.1f}", ""))
         yield Row(line(*parts))
         if single:
             continue

@@ -14,6 +14,9 @@ from vakra_tui.render import palette, strip
 from vakra_tui.state.lines import Line, Span
 from vakra_tui.themes import HIGH_CONTRAST
 
+MARGIN = 1
+"""Cells before the first key, as in the lines above."""
+
 
 class Key(NamedTuple):
     """``name`` is the library's, ``shown`` how people read it."""
@@ -49,10 +52,17 @@ class KeyLine(Widget):
             self._keys = keys
             self.refresh()
 
+    @property
+    def _gap(self) -> int:
+        """Cells between two keys: two where there is room."""
+        keys = sum(cell_len(f"{key.shown} {key.words}") for key in self._keys)
+        return 2 if MARGIN + keys + 2 * len(self._keys) <= self.size.width else 1
+
     def _line(self) -> Line:
-        parts: list[Span] = []
+        parts: list[Span] = [Span(" " * MARGIN)]
+        gap = " " * self._gap
         for key in self._keys:
-            words = f" {key.words} "
+            words = f" {key.words}{gap}"
             if key.enabled:
                 parts += [Span(key.shown, "accent"), Span(words)]
             else:
@@ -65,9 +75,9 @@ class KeyLine(Widget):
         return strip(self._line(), self.size.width, colours, base=self.rich_style)
 
     def on_click(self, event: events.Click) -> None:
-        start = 0
+        start = MARGIN
         for key in self._keys:
-            start += cell_len(f"{key.shown} {key.words} ")
+            start += cell_len(f"{key.shown} {key.words}") + self._gap
             if event.x < start:
                 if key.enabled:
                     self.app.simulate_key(key.name)

@@ -45,6 +45,7 @@ class Command:
 _SHORT = {
     "escape": "esc",
     "question_mark": "?",
+    "apostrophe": "'",
     "slash": "/",
     "full_stop": ".",
     "comma": ",",
