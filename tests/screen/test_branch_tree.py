@@ -5,8 +5,8 @@ from __future__ import annotations
 import screen_toy as toy
 
 from vakra_tui.state.lines import plain
-from vakra_tui.state.panes.branch_tree import twigs
-from vakra_tui.state.panes.steps import StepsSource
+from vakra_tui.state.panes.branch_tree import twig_line, twigs
+from vakra_tui.state.panes.steps import StepsSource, step_line
 from vakra_tui.state.scene import BranchRow, Gap, Scene, StepRow
 
 MAIN = BranchRow(number=0, name="main", parent=None, fork_at=0, steps=4, actor="recording", passed=False, judged=True)
@@ -72,6 +72,32 @@ def test_what_a_person_left_and_what_differs_is_flagged_and_the_name_gives_way_l
     assert "◆ ✎" in listed(source, 28)[0]
 
 
+def test_flags_go_before_the_end_of_a_long_name() -> None:
+    row = StepRow(
+        number=1,
+        actor="recording",
+        tool="get_reservoirs_of_a_country_by_height",
+        outcome="refused",
+        gaps=(Gap(argument="x", kind="missing"),),
+    )
+    shown = plain(step_line(row, 28)).rstrip()
+    assert shown.endswith("\u0394 refused") and "get_r" in shown
+    row = StepRow(number=1, actor="recording", tool="filter_data_by_country", outcome="failed", ungrounded=True)
+    shown = plain(step_line(row, 28)).rstrip()
+    assert shown.endswith("src? err") and "filter" in shown
+
+
 def test_hops_that_one_step_recovered_are_told_as_ranges() -> None:
     source = StepsSource(scene(0, 1, recovers=(1, 2, 3, 5, 7, 8)))
     assert listed(source, 60)[0].endswith("✓1-3,5,7,8 ok")
+
+
+def test_a_branch_that_shares_no_step_with_its_parent_hangs_where_it_leaves_the_others() -> None:
+    tree = (
+        BranchRow(number=0, name="main", parent=None, fork_at=0, steps=3),
+        BranchRow(number=1, name="human from 1", parent=0, fork_at=1, steps=2),
+        BranchRow(number=2, name="human from 0", parent=1, fork_at=0, steps=2),
+    )
+    rows = [(twig.branch.name, twig.after, plain(twig_line(twig)).split("+")[1]) for twig in twigs(tree, 0)]
+    assert rows == [("human from 0", 0, "2 steps"), ("human from 1", 1, "1 step")]
+    assert [twig.after for twig in twigs(tree, 2)] == [0, 0]

@@ -137,6 +137,6 @@ class ArrangingVerbs(DebugBase):
             line = self.query_one("#step-tabs", TabLine)
             for name in line.names:
                 place = Offset(line.region.x + line.start_of(name), line.region.y)
-                if place.x < line.region.right:
+                if line.region.x <= place.x < line.region.right:
                     found.append((place, f"screen.tab({name!r})"))
         return found

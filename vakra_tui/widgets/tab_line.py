@@ -10,11 +10,12 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from vakra_tui.render import palette, strip
+from vakra_tui.state.cells import cell
 from vakra_tui.state.lines import Line, Span
 from vakra_tui.themes import HIGH_CONTRAST
 
-SHORTEST = 2
-"""Letters of a name that are always shown."""
+SHORTEST = 4
+"""Cells of a name that are always shown; where even that is too much the line begins later."""
 
 
 class TabLine(Widget):
@@ -49,24 +50,27 @@ class TabLine(Widget):
         return self.names[(self.names.index(self.chosen) + steps) % len(self.names)]
 
     def shown_names(self) -> list[str]:
-        """The names as they fit: where there is too little room, all but the chosen one are shortened alike."""
+        """The names as they fit: where there is too little room, all but the chosen one are cut alike, and say so."""
         room = self.size.width
         names = list(self.names)
         longest = max(len(name) for name in names)
         while longest > SHORTEST and sum(len(name) + 2 for name in names) > room:
             longest -= 1
-            names = [name if name == self.chosen else name[:longest] for name in self.names]
+            names = [name if name == self.chosen else cell(name, longest).rstrip() for name in self.names]
         return names
 
     def start_of(self, name: str) -> int:
-        """The first column of a name."""
-        before = self.shown_names()[: self.names.index(name)]
-        return sum(len(shown) + 2 for shown in before)
+        """The first column of a name; negative where the line begins behind it, so that the chosen one is in view."""
+        cells = [len(shown) + 2 for shown in self.shown_names()]
+        chosen = self.names.index(self.chosen)
+        out = next((n for n in range(chosen) if sum(cells[n : chosen + 1]) <= self.size.width), chosen)
+        return sum(cells[: self.names.index(name)]) - sum(cells[:out])
 
     def _line(self) -> Line:
         parts = [
             Span(f"[{shown}]", "title") if name == self.chosen else Span(f" {shown} ", "dim")
             for name, shown in zip(self.names, self.shown_names(), strict=True)
+            if self.start_of(name) >= 0
         ]
         return (*parts, *self.tail)
 
@@ -76,7 +80,7 @@ class TabLine(Widget):
         return strip(self._line(), self.size.width, colours, base=self.rich_style)
 
     def on_click(self, event: events.Click) -> None:
-        start = 0
+        start = self.start_of(self.names[0])
         for name, shown in zip(self.names, self.shown_names(), strict=True):
             start += len(shown) + 2
             if event.x < start:

@@ -50,8 +50,8 @@ NOTED = "\u270e"
 SIGN_CELLS = 5
 """Cells between the number and the name: actor and outcome, and a blank around each."""
 
-NAME_CELLS = 18
-"""Cells of a name that are more telling than the least of its flags."""
+NAME_CELLS = 9
+"""Cells of a name that are more telling than the least of its flags; the step's own title has the name whole."""
 
 _DISPENSABLE = ("ok", "~", "\u2260", "src?", DIFFERS, "err", "refused")
 """Flags that give way to the name, the first ones first: the outcome also has its own sign."""
