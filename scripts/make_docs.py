@@ -33,14 +33,15 @@ The file `config.toml` in the user's config folder (`vakra-tui doctor` names its
 theme = "high-contrast"              # {", ".join(THEMES)}; without this line the one chosen last
 
 [keys]
-"debugger.step" = "s,space"          # several keys, separated by commas
+"debugger.step" = "s,f6"             # several keys, separated by commas
 "debugger.evaluate" = ["v", "f5"]    # or as a list
 "debugger.export" = ""               # no key: the palette still has it
-"debugger.hint" = "question_mark"    # a character, or its name; ctrl+x, f5, comma, full_stop
+"debugger.hint" = "number_sign"      # a character, or its name: ctrl+x, f5, comma, full_stop
 ```
 
 What cannot be used is told in a dialog when the debugger starts, and by `vakra-tui doctor`; everything else in the file
-holds. Where two commands of one screen have the same key, the dialog names both. The colours also follow `NO_COLOR`.
+holds. Where two commands of one screen have the same key, the dialog names both; keys that move in a list or a text
+(`space`, the arrows) never reach a command of the screen around it. The colours also follow `NO_COLOR`.
 
 Remembered between two starts, in `screen.json` of the user's state folder: the theme, the panes' widths and which are
 folded, and for each dataset the search, the row and the instance that stood open. `--instance` and the other selections

@@ -42,6 +42,14 @@ def test_keys_and_theme_are_read() -> None:
     assert config.keymap == {"debugger.step": "Q,f5", "debugger.back": "b,question_mark"}
 
 
+def test_the_example_of_the_docs_can_be_used_as_it_stands() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "keys.md"
+    example = page.read_text(encoding="utf-8").split("```toml\n")[1].split("```")[0]
+    config = read_config(wrote(example))
+    assert config.problems == ()
+    assert config.theme and config.keys["debugger.step"] and config.keys["debugger.export"] == ()
+
+
 def test_no_file_says_nothing() -> None:
     assert Config.of_user() == Config(config_path())
 
