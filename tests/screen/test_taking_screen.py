@@ -111,6 +111,26 @@ async def test_every_form_of_the_command_is_exported(store: Store, tmp_path: Pat
         assert place.read_text(encoding="utf-8") == text
 
 
+async def test_a_failed_branch_becomes_ground_truth_only_when_its_faults_were_told(
+    store: Store, tmp_path: Path
+) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        await until(pilot, lambda: debugger(app).scene.verdict is not None, "a verdict")  # type: ignore[union-attr]
+        await pilot.press("E")
+        await pick(pilot, "reference")
+        await until_shown(pilot, "Write this branch as ground truth?")
+        assert "This branch FAILED at " in squeezed(app)
+        assert "left out of the record: step 3 get_city" in squeezed(app)
+        await pick(pilot, "leave it")
+        await pilot.pause()
+        assert "Folder to write it to" not in squeezed(app)
+        await pilot.press("E")
+        await pick(pilot, "reference")
+        await until_shown(pilot, "Write this branch as ground truth?")
+        await pick(pilot, "write it")
+        await until_shown(pilot, "Folder to write it to")
+
+
 def test_the_screen_offers_every_form_of_the_command() -> None:
     assert {"submission", *FORM_KINDS} == set(FORMS)
     assert default_place("prediction", toy.instance()) == "exported-predictions"

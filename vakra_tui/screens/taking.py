@@ -107,7 +107,7 @@ class TakingVerbs(DebugBase):
         """Write this branch in one of the forms that others read."""
         from vakra_tui.screens.ask import AskScreen
         from vakra_tui.screens.choice import ChoiceScreen
-        from vakra_tui.state.export import FORM_KINDS, LAYOUT_KINDS, default_place
+        from vakra_tui.state.export import FORM_KINDS, LAYOUT_KINDS, default_place, reference_doubts
 
         if self.scene is None:
             return
@@ -115,6 +115,12 @@ class TakingVerbs(DebugBase):
         kind = await self.app.push_screen_wait(ChoiceScreen("Export this branch as", [(n, w) for n, w in choices]))
         if kind is None:
             return
+        doubts = reference_doubts(self.scene) if kind == "reference" else ()
+        if doubts:
+            asked = "\n".join(("Write this branch as ground truth?", *doubts))
+            ways = (("leave it", "write nothing"), ("write it", "as it stands"))
+            if await self.app.push_screen_wait(ChoiceScreen(asked, ways)) != "write it":
+                return
         question = "Folder to write it to" if kind in LAYOUT_KINDS else "File to write it to"
         place = default_place(kind, self.scene.instance, self.scene.branch)
         written = await self.app.push_screen_wait(AskScreen(question, value=place))

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from sessions.trajectory import CallTool, Trajectory
 from toolenv.errors import DataError
 from toolenv.model import CAPABILITY_DIRS, Instance, Json
 from vakra_tui.forms import FORMS, Exported, rendered
 from vakra_tui.state.outside import file_name
+
+if TYPE_CHECKING:
+    from vakra_tui.state.scene import Scene
 
 ExportKind = Literal["prediction", "reference"]
 
@@ -103,6 +106,32 @@ def reference_record(trajectory: Trajectory) -> dict[str, Json]:
         "output": [*_earlier(instance), turn],
         "additional_instructions": instance.policy,
     }
+
+
+def reference_doubts(scene: Scene) -> tuple[str, ...]:
+    """Why this branch may be no ground truth, in sentences: its verdict, and the calls that a record leaves out."""
+    told = []
+    verdict = scene.verdict
+    if verdict is None:
+        told.append("This branch was not evaluated (v does).")
+    elif verdict.passed is not True:
+        gate = f" at {verdict.failed_stage.replace('_', ' ')}" if verdict.failed_stage else ""
+        told.append(f"This branch FAILED{gate}." if verdict.passed is False else "This branch is undecided.")
+    elif scene.stale:
+        told.append("Steps were added since this branch passed.")
+    left_out = [
+        f"step {row.number} {row.tool}"
+        for row in scene.rows
+        if row.step is not None and row.step.result is not None and row.step.result.failed
+    ]
+    if left_out:
+        more = f" and {len(left_out) - NAMED} more" if len(left_out) > NAMED else ""
+        told.append(f"Failed calls are left out of the record: {', '.join(left_out[:NAMED])}{more}.")
+    return tuple(told)
+
+
+NAMED = 4
+"""Failed calls that are named one by one."""
 
 
 def _earlier(instance: Instance) -> list[Json]:
