@@ -29,7 +29,8 @@ def sequence_ruling(truth: GroundTruthAnalysis, prediction: PredictionAnalysis) 
         return Ruling(outcome="fail", decided_by="program", reason=reason, evidence=_failed_steps(prediction))
     recoveries = recover(truth, prediction)
     if all(hop.same_response is not None for hop in recoveries):
-        evidence: tuple[Evidence, ...] = tuple({"hop": hop.hop, "step": hop.same_response} for hop in recoveries)
+        # The step is that by which the hop counts as recovered, here and wherever hops and steps are told together.
+        evidence: tuple[Evidence, ...] = tuple({"hop": hop.hop, "step": _recovered_by(hop)} for hop in recoveries)
         reason = "the predicted responses hold every fact of the ground truth's responses"
         return Ruling(outcome="pass", decided_by="program", reason=reason, evidence=evidence)
     return None
@@ -59,6 +60,10 @@ def recovery_ruling(truth: GroundTruthAnalysis, prediction: PredictionAnalysis) 
     reason = f"every needed fact was recovered ({', '.join(_found(hop) for hop in recoveries if hop.needs)})"
     recovered: tuple[Evidence, ...] = tuple({"hop": hop.hop, "step": hop.step} for hop in recoveries if hop.needs)
     return Ruling(outcome="pass", decided_by="offline", reason=reason, evidence=recovered)
+
+
+def _recovered_by(hop: HopRecovery) -> int | None:
+    return hop.step if hop.state == "recovered" else hop.same_response
 
 
 def _plain(need: Need) -> Atom:
