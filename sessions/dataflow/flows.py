@@ -119,6 +119,29 @@ def hop_graph(calls: MadeCalls, answer: Json, facts: Mapping[int, ResponseFacts 
     return HopGraph(hops=hops, flows=tuple(flows))
 
 
+COMMON = frozenset({0, 1, 2, 3, 4, 5, 10, 100, 1000})
+"""Numbers that stand in many responses by chance: limits, positions, units."""
+
+SHORT = 2
+"""Characters up to which a text, and digits up to which a whole number, may stand anywhere by chance."""
+
+
+def is_telling(flow: Flow, facts: ResponseFacts | None, dialogue: Sequence[str]) -> bool:
+    """Whether a flow is to be drawn: a short value tells nothing where it is common or was given in the dialogue.
+
+    A response that prints that one value alone is where it comes from, however short. ``facts`` are the source's,
+    ``dialogue`` are texts. For what is shown to people; the gates take every flow.
+    """
+    value = flow.value
+    if flow.kind == "handle" or flow.target == ANSWER or (facts is not None and len(facts.printed) == 1):
+        return True
+    if value is None or isinstance(value, bool):
+        return False
+    short = len(str(value)) <= SHORT if isinstance(value, int | str) else value.is_integer() and abs(value) < 10**SHORT
+    common = not isinstance(value, str) and value in COMMON
+    return not common and not (short and any(occurs(value, text) for text in dialogue))
+
+
 def _handle_flows(made: MadeCall, handles: Mapping[str, MadeCall]) -> Iterator[Flow]:
     for name, atom in written_atoms(made):
         maker = handles.get(atom) if isinstance(atom, str) else None

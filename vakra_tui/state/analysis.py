@@ -6,10 +6,11 @@ knows are never read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sessions.dataflow.alignment import AlignedPair, Alignment, ArgumentDifference
+from sessions.dataflow.flows import is_telling
 from sessions.dataflow.prediction import PredictionAnalysis, analyse_prediction
 from sessions.dataflow.recovery import HopRecovery, recover
 from sessions.dataflow.truth import GroundTruthAnalysis, analyse_truth
@@ -82,14 +83,15 @@ def truth_view(
     return TruthView(
         state=state,  # type: ignore[arg-type]
         hops=rows,
-        flows=_flows(truth),
+        flows=_flows(truth, [turn.query for turn in instance.turns]),
         answer=turn.answer,
         detail=detail,
         ended=ended,
     )
 
 
-def _flows(truth: GroundTruthAnalysis) -> tuple[FlowRow, ...]:
+def _flows(truth: GroundTruthAnalysis, dialogue: Sequence[str]) -> tuple[FlowRow, ...]:
+    facts = {hop.number: hop.facts for hop in truth.hops}
     return tuple(
         FlowRow(
             source=flow.source,
@@ -99,6 +101,7 @@ def _flows(truth: GroundTruthAnalysis) -> tuple[FlowRow, ...]:
             handle=flow.kind == "handle",
         )
         for flow in truth.graph.flows
+        if is_telling(flow, facts.get(flow.source), dialogue)
     )
 
 
