@@ -132,8 +132,12 @@ class _Search(Trials):
                 continue
             again = repair.executed.trajectory.answer != self.case.prediction.trajectory.answer
             if count < hops or not again:
-                said = f"no single replacement saves it; after the first {count} of {hops} ground-truth calls its own "
-                said += "rest passes" + (", answered anew" if again else "")
+                said = "no single replacement saves it; "
+                if count < hops:
+                    said += f"after the first {count} of {hops} ground-truth calls its own rest passes"
+                    said += ", answered anew" if again else ""
+                else:
+                    said += f"with all {hops} ground-truth calls its own answer passes"
                 where = f"; it leaves the path at step {step}" + (f" ({tool})" if tool else "")
                 return self.result("prefix", said + where, step=step, tool=tool, prefix=count, prefixed=repair)
             said = f"the plan itself is wrong: only all {hops} ground-truth calls with the ground truth's answer pass"

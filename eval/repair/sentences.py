@@ -11,11 +11,11 @@ NAMED = 6
 
 def sentence(one: Replacement, passes: str = "it passes") -> str:
     """Which step broke the trajectory, and what stands there once it is repaired."""
-    again = ", and the answer that follows" if one.re_answered else ""
+    again = ", answered anew" if one.re_answered else ""
     after = f"{one.after.name}({shown(one.after.arguments)})" if one.after is not None else ""
     match one.kind:
         case "answer":
-            return f"the answer broke it: its calls show {(one.answer or '')[:200]!r}"
+            return f"the answer broke it; with {(one.answer or '')[:200]!r} in its place {passes}"
         case "arguments":
             names = ", ".join(one.arguments[:NAMED]) or "arguments"
             return f"step {one.step} ({one.tool}) broke it by {names}; with {after} {passes}{again}"
