@@ -7,7 +7,7 @@ from textual import events, on
 from textual.geometry import Offset
 
 from vakra_tui.screens.debug_base import DebugBase
-from vakra_tui.state.layout import BY, PANES, resized, visible, widths
+from vakra_tui.state.layout import BY, NARROW, PANES, resized, visible, widths
 from vakra_tui.state.remembered import Layout
 from vakra_tui.widgets.tab_line import TabLine
 
@@ -51,6 +51,7 @@ class ArrangingVerbs(DebugBase):
             box.display = pane in shown
             width = columns.get(pane)
             box.styles.width = "1fr" if width is None else width
+        self._place_banners()
         tabs = self.query_one("#panes-tabs", TabLine)
         tabs.display = len(shown) < len(PANES)
         tabs.choose(self.current)
@@ -87,9 +88,14 @@ class ArrangingVerbs(DebugBase):
     # --- zooming, folding, sizing ------------------------------------------------------------------------------------
 
     def action_zoom(self) -> None:
-        """The pane alone on the screen, or all as before."""
+        """The pane alone on the screen, or all as before. Where one is alone anyway, what is around it goes."""
         self.zoomed = not self.zoomed
         self.place_panes()
+
+    def _place_banners(self) -> None:
+        """A zoom in a narrow terminal takes the texts around the pane away, since its neighbours are not there."""
+        away = self.zoomed and self.size.width < NARROW
+        self.set_class(away, "-alone")
 
     def action_fold(self) -> None:
         """Put the pane away; its name in the line of panes, or its number, brings it back."""

@@ -140,9 +140,11 @@ class DebuggerScreen(
         low = self.size.height < LOW
         self.query_one("#question", Banner).tallest = 2 if low else 6
         self.query_one("#policy", Banner).tallest = 1 if low else 4
-        self.query_one("#header", Banner).show_lines([head.header(scene)])
+        self.query_one("#header", Banner).show_lines([head.header(scene, self.size.width)])
         self.query_one("#question", Banner).show_lines(head.question(scene, context=self._context_shown))
-        self.query_one("#policy", Banner).show_lines(head.policy(scene.policy, whole=not narrow))
+        key = self.app.key_of("debugger.explain-the-verdict")
+        self.query_one("#policy", Banner).more = self.query_one("#question", Banner).more = f"{key} shows all"
+        self.query_one("#policy", Banner).show_lines(head.policy(scene.policy, whole=not narrow, key=key))
         listed = self.query_one("#steps", PickList)
         self._steps = steps.StepsSource(scene)
         listed.show(self._steps, keep=True)
@@ -170,6 +172,8 @@ class DebuggerScreen(
         small = self.size.height < SMALL
         banner.tallest = 12 if self._whole_waterfall else 2 if self.size.height < LOW else 6 if small else 8
         whole = self._whole_waterfall
+        unfolds = "debugger.explain-the-verdict" if self._whole_waterfall else "debugger.waterfall"
+        banner.more = f"{self.app.key_of(unfolds)} shows all"
         shown = self.evidence_shown if self._led is self.scene.verdict else 0
         banner.show_lines(waterfall.strip_lines(self.scene, brief=small and not whole, whole=whole, shown=shown))
 

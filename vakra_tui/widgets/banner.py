@@ -4,8 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from vakra_tui.state.lines import Line, Lines
+from rich.cells import cell_len, set_cell_size
+
+from vakra_tui.state.lines import Line, Lines, Span
 from vakra_tui.widgets.line_view import LineView
+
+
+def cut_short(content: Line, width: int, more: str) -> Line:
+    """The line with an ellipsis at its end, and ``more`` behind it."""
+    tail = f" \u2026 {more}".rstrip()
+    room = max(width - cell_len(tail), 0)
+    kept: list[Span] = []
+    for span in content:
+        if cell_len(span.text) > room:
+            kept.append(Span(set_cell_size(span.text, room).rstrip(), span.role))
+            break
+        kept.append(span)
+        room -= cell_len(span.text)
+    return (*kept, Span(tail, "dim"))
 
 
 class Banner(LineView, can_focus=False):
@@ -22,6 +38,8 @@ class Banner(LineView, can_focus=False):
         super().__init__(id=id)
         self._tallest = tallest
         self._cut = cut
+        self.more = ""
+        """What shows the rest, said behind the ellipsis."""
         self._given: tuple[Line, ...] = ()
         self.display = False
 
@@ -35,6 +53,17 @@ class Banner(LineView, can_focus=False):
         if rows != self._tallest:
             self._tallest = rows
             self._fit()
+
+    @property
+    def hidden(self) -> int:
+        """Rows that do not fit; the last one that is shown says so by an ellipsis."""
+        return max(self.count - self._tallest, 0)
+
+    def line_at(self, index: int) -> Line:
+        content = super().line_at(index)
+        if not self.hidden or self._cut or index != self.scroll_offset.y + self._tallest - 1 or index + 1 == self.count:
+            return content
+        return cut_short(content, self.text_width(), self.more)
 
     def show_lines(self, lines: Sequence[Line]) -> None:
         """Show other lines; showing the same ones again costs nothing."""

@@ -20,7 +20,11 @@ _SOURCE_WORDS: dict[str, tuple[str, Role]] = {
 }
 
 
-def header(scene: Scene) -> Line:
+WHOLE_FROM = 140
+"""Cells of the terminal from which on a title has room for a whole uuid."""
+
+
+def header(scene: Scene, width: int = 0) -> Line:
     """Name of the program, instance and run; what a person must know before reading on stands at the end."""
     instance = scene.instance
     capability = str(instance.capability) if instance.capability else "?"
@@ -30,7 +34,7 @@ def header(scene: Scene) -> Line:
         Span(" / ", "dim"),
         Span(f"cap {capability}"),
         Span(" / ", "dim"),
-        Span(short(instance.uuid)),
+        Span(short(instance.uuid, whole=width >= WHOLE_FROM)),
     ]
     note = header_note(scene)
     if note is not None:
@@ -71,9 +75,9 @@ def header_note(scene: Scene) -> Span | None:
     return Span("+ PASSED", "ok") if verdict.passed else Span("x FAILED", "fail")
 
 
-def short(uuid: str) -> str:
-    """A uuid as people quote it: its first characters."""
-    return one_line(uuid, 60) if len(uuid) <= 14 else uuid[:12] + "\u2026"
+def short(uuid: str, *, whole: bool = False) -> str:
+    """A uuid in a title: whole, or its ends, since those of one domain may begin alike."""
+    return one_line(uuid, 60) if whole or len(uuid) <= 16 else f"{one_line(uuid[:8], 8)}\u2026{one_line(uuid[-6:], 6)}"
 
 
 def question(scene: Scene, *, context: bool) -> list[Line]:
@@ -104,8 +108,11 @@ def answer_text(answer: object) -> str:
     return json.dumps(answer, ensure_ascii=False)
 
 
-def policy(view: PolicyView, *, whole: bool) -> list[Line]:
-    """The policy banner: what it says, for which topics, whether it applies and why, what is allowed."""
+def policy(view: PolicyView, *, whole: bool, key: str = "") -> list[Line]:
+    """The policy banner: what it says, for which topics, whether it applies and why, what is allowed.
+
+    ``whole`` adds its text; without it, ``key`` is told as the one that shows it.
+    """
     if not view.text.strip():
         return []
     what = view.kind or "not understood"
@@ -133,6 +140,8 @@ def policy(view: PolicyView, *, whole: bool) -> list[Line]:
         parts.append(Span(f"   x broken by step{plural} {steps}{f' and {more} more' if more > 0 else ''}", "fail"))
     elif view.applicability == "applies":
         parts.append(Span("   no step breaks it", "dim"))
+    if key and not whole:
+        parts += [Span("   "), Span(key, "accent"), Span(" shows its words".replace(" ", "\u00a0"), "dim")]
     lines = [tuple(parts)]
     if whole:
         lines += [line(("         ", ""), (one_line(view.text, 4000), "dim"))]

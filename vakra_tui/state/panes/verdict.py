@@ -57,15 +57,17 @@ VALUES_SHOWN = 12
 def verdict_lines(scene: Scene, asked: Sequence[Asked] | None) -> list[Line]:
     """All lines of the verdict's own screen; ``asked`` is None while it is looked up."""
     verdict = scene.verdict
+    told = policy(scene.policy, whole=True)
+    told = [*told, BLANK] if told else []
     if verdict is None:
         return [
             *strip_lines(scene),
             BLANK,
+            *told,
             line("There is no verdict yet; ", ("v", "accent"), " evaluates this branch."),
         ]
     lines = [*strip_lines(scene, brief=True), BLANK]
-    told = policy(scene.policy, whole=True)
-    lines += [*told, BLANK] if told else []
+    lines += told
     if verdict.detail:
         lines += [line((verdict.detail, "")), BLANK]
     for stage in verdict.stages:
