@@ -98,7 +98,7 @@ class VakraApp(Chrome):
 
     async def on_event(self, event: events.Event) -> None:
         if isinstance(event, events.InputEvent):
-            self.heap.touch()
+            self.heap.used()
         await super().on_event(event)
 
     def on_unmount(self) -> None:
@@ -270,13 +270,15 @@ class VakraApp(Chrome):
         session = self.world.session(entry, run)
         return self.push_screen(DebuggerScreen(session, hint=hint, at=at))
 
-    def open_stored(self, stored: SessionSummary) -> None:
-        """Open the debugger on a stored session of this dataset, where it was left."""
+    def open_stored(self, stored: SessionSummary, place: tuple[int, int] | None = None) -> None:
+        """Open the debugger on a stored session of this dataset: at a ``place`` (branch, steps behind), or as left."""
         from vakra_tui.screens.debugger import DebuggerScreen
 
         entry = self.world.entry_of(stored)
         if entry is not None:
-            self.push_screen(DebuggerScreen(self.world.session(entry, stored=stored)))
+            session = self.world.session(entry, stored=stored)
+            session.sought = place
+            self.push_screen(DebuggerScreen(session))
 
     def open_other_run(self, run: str, *, at: int | None = None) -> None:
         """Open the instance of the present debugger on another run's prediction, at a step where one is named."""

@@ -13,8 +13,13 @@ from screen_session import predicted, session_on
 from sessions.store import Store
 from sessions.trajectory import Answer, CallTool
 from toolenv.model import ToolCall
+from vakra_tui.app import VakraApp
 from vakra_tui.screens.instances import InstancesScreen
 from vakra_tui.widgets.line_view import LineView
+
+
+def step_pane(app: VakraApp) -> str:
+    return pane(app, debugger(app).query_one("#step", LineView))
 
 
 async def test_verdicts_of_every_branch_come_back() -> None:
@@ -59,8 +64,7 @@ async def test_the_reference_answer_stands_beside_the_answer_that_one_comes_back
         async with opened(toy.wiring(store=Store.open(address), instance="u-1"), (160, 45)) as (app, pilot):
             await pilot.press("end")
             await until(pilot, lambda: debugger(app).cursor == 3, "the answer")
-            view = debugger(app).query_one("#step", LineView)
-            await until(pilot, lambda: "reference answer" in pane(app, view), "the reference's answer")
+            await until(pilot, lambda: "reference answer" in step_pane(app), "the reference's answer")
             await pilot.press("escape")
             await until(pilot, lambda: isinstance(app.screen, InstancesScreen), "the list")
             await app.workers.wait_for_complete()

@@ -11,7 +11,9 @@ from screen_opening import SMALL, WIDE, opened
 from screen_reading import debugger, rows, squeezed, until, until_settled, until_shown
 from textual.pilot import Pilot
 
+from sessions.branches import Branch
 from sessions.store import NewSession, SessionSummary, Store
+from sessions.store.records import StoredVerdict
 from sessions.trajectory import Answer, CallTool, Step
 from toolenv.model import ToolCall, ToolResult
 from vakra_tui.screens.instances import InstancesScreen
@@ -107,6 +109,32 @@ async def test_a_session_opens_where_it_was_left(address: str) -> None:
         assert shown.scene.executed == 4
         await pilot.press("escape")
         assert isinstance(app.screen, SessionsScreen)
+
+
+async def test_a_step_that_was_found_is_where_its_session_opens(address: str) -> None:
+    stored(address, 1, "the Zanzibar file")
+    async with opened(toy.wiring(store=Store.open(address)), WIDE) as (app, pilot):
+        await at_sessions(pilot)
+        await pilot.press("slash", *"zanzibar")
+        await until_shown(pilot, "1 step found in sessions of the debugger")
+        await pilot.press("enter", "enter")
+        shown = await until_settled(pilot)
+        await until(pilot, lambda: shown.scene is not None and shown.scene.executed == 2, "its steps")
+        assert debugger(app).cursor == 0
+
+
+async def test_whose_verdict_a_session_of_several_branches_shows_is_said(address: str) -> None:
+    (key,) = stored(address, 1)
+    store = Store.open(address)
+    session = store.load(key)
+    store.branch(session.summary.id, Branch(number=1, name="fork", parent=0, fork_at=1))
+    verdict = StoredVerdict(branch=0, steps=2, profile="paper", judge="offline", passed=False, body={})
+    store.put_verdict(session.summary.id, verdict)
+    store.close()
+    async with opened(toy.wiring(store=Store.open(address)), WIDE) as (app, pilot):
+        await at_sessions(pilot)
+        await until_shown(pilot, "✗ failed *")
+        assert "* the last verdict given, of whichever branch" in squeezed(app)
 
 
 async def test_a_person_goes_on_beside_what_a_batch_executed(address: str) -> None:

@@ -15,7 +15,7 @@ from sessions.store.records import SessionSummary
 from toolenv.errors import VakraError
 from vakra_tui.screens.choice import ChoiceScreen
 from vakra_tui.state.lines import Line, line
-from vakra_tui.state.session_list import Row, SessionList, about, index_of, needed, read_part, session_of
+from vakra_tui.state.session_list import Row, SessionList, about, index_of, needed, place_of, read_part, session_of
 from vakra_tui.text import count_words, one_line
 from vakra_tui.widgets.banner import Banner
 from vakra_tui.widgets.bound import bindings
@@ -159,22 +159,22 @@ class SessionsScreen(Screen[None]):
         self.read(stay=False)
 
     def action_open(self) -> None:
-        """Open the session where it was left, or say what that needs."""
+        """Open the session at the step that was found, else where it was left; or say what that needs."""
         if self.row is not None:
-            self._open(session_of(self.row))
+            self._open(session_of(self.row), place_of(self.row))
 
     @on(PickList.Chosen, "#sessions")
     def _picked(self) -> None:
         self.action_open()
 
     @work(exclusive=True, group="opening")
-    async def _open(self, session: SessionSummary) -> None:
+    async def _open(self, session: SessionSummary, place: tuple[int, int] | None) -> None:
         lacking = await self.app.engine.call(needed, session, self.listed.here, self._data_path)
         lacking = lacking or self.app.world.lacking(session)
         if lacking:
             self.app.report(lacking, title="Another start is needed for this session")
         else:
-            self.app.open_stored(session)
+            self.app.open_stored(session, place)
 
     @work(exclusive=True, group="deleting")
     async def action_delete(self) -> None:

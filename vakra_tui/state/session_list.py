@@ -30,6 +30,10 @@ _PASSED: dict[bool | None, tuple[str, Role]] = {
     False: ("\u2717 failed", "fail"),
     None: ("\u00b7", "dim"),
 }
+OF_ANY = " *"
+"""Behind the verdict of a session with several branches: the last one given, of whichever branch."""
+
+VERDICT_CELLS = 11
 
 Row = SessionSummary | Hit
 
@@ -53,6 +57,11 @@ class Part:
 def session_of(row: Row) -> SessionSummary:
     """The session that a row is about."""
     return row.session if isinstance(row, Hit) else row
+
+
+def place_of(row: Row) -> tuple[int, int] | None:
+    """(branch, steps behind) of a step that a search found; None for a session."""
+    return (row.branch, row.position + 1) if isinstance(row, Hit) else None
 
 
 async def read_part(keeping: Keeping, asked: Asked, after: Row | None) -> Part:
@@ -107,7 +116,7 @@ class SessionList:
         if self.asked.query.strip():
             named += [("place", 10), ("tool", self._tool_cells() + 1), ("found", 10)]
         else:
-            named += [("steps", 7), ("verdict", 10), ("cap", 4), ("domain", self._domain_cells() + 1)]
+            named += [("steps", 7), ("verdict", VERDICT_CELLS), ("cap", 4), ("domain", self._domain_cells() + 1)]
             named += [("run", self._run_cells() + 1)] if self._run_cells() else []
             named.append(("query", 10))
         return tuple(Span(cell(name, cells), "label") for name, cells in named)
@@ -128,22 +137,30 @@ class SessionList:
         when = Span(cell(when_words(session.updated_at), WHEN_CELLS), "dim")
         if isinstance(row, Hit):
             parts = [
-                Span(cell(f"step {row.position + 1}", 10), "accent"),
+                Span(cell(_place_words(row), 10), "accent"),
                 Span(cell(row.tool or row.kind, self._tool_cells()) + " "),
             ]
             room = self._width - WHEN_CELLS - 13 - self._tool_cells()
             return sign, when, *parts, Span(cell(row.excerpt, max(room, 10)), "dim")
         words, role = _PASSED[session.passed]
+        words += OF_ANY if session.branches > 1 and session.passed is not None else ""
         parts = [
             Span(cell(f"{session.steps:,}", 7)),
-            Span(cell(words, 10), role),
+            Span(cell(words, VERDICT_CELLS), role),
             Span(f"{session.capability or '?'}   ", "accent"),
             Span(cell(session.domain, self._domain_cells()) + " ", "dim"),
         ]
         if self._run_cells():
             parts.append(Span(cell(session.run or "\u2013", self._run_cells()) + " ", "dim"))
         used = (
-            WHEN_CELLS + 2 + 7 + 10 + 4 + self._domain_cells() + 1 + (self._run_cells() + 1 if self._run_cells() else 0)
+            WHEN_CELLS
+            + 2
+            + 7
+            + VERDICT_CELLS
+            + 4
+            + self._domain_cells()
+            + 1
+            + (self._run_cells() + 1 if self._run_cells() else 0)
         )
         return sign, when, *parts, Span(cell(session.query or session.title, max(self._width - used, 10)))
 
@@ -162,6 +179,12 @@ class SessionList:
         return f"{number} {of}" + (f" \u00b7 {others:,} of another dataset (\u2260)" if others else "")
 
 
+def _place_words(hit: Hit) -> str:
+    """The step as the debugger numbers it: the opening of capability 1 is none."""
+    number = hit.position + (hit.session.capability != 1)
+    return f"step {number}" if number else "opening"
+
+
 def when_words(seconds: float) -> str:
     """A time of this machine's clock."""
     return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
@@ -173,6 +196,8 @@ def about(session: SessionSummary) -> Line:
         f"{count_words(session.branches, 'branch', 'branches')}",
         f"run {session.run}" if session.run else "no run",
     ]
+    if session.branches > 1 and session.passed is not None:
+        parts.insert(1, "* the last verdict given, of whichever branch")
     parts += [f"tools by {session.environment}"] if session.environment else []
     return line((f" {session.key} ", "accent"), (one_line(" \u00b7 ".join([*parts, session.uuid]), 200), "dim"))
 

@@ -66,6 +66,8 @@ class SessionBase(Turns):
         self._executed: ExecutedTrajectory | None = None
         self._restored = False
         self.left: int | None = None
+        self.sought: tuple[int, int] | None = None
+        """(branch, steps behind it) of the place that was asked for; None opens where the person left."""
         self._opening = False
         self._breakpoints: tuple[Breakpoint, ...] = ()
         self._pause: Pause | None = None

@@ -120,10 +120,12 @@ class Opening(Playing, Judging):
             self._verdicts = self._kept_verdicts(stored)
             newest = len(stored.tree.branches) - 1
             timeline.go_to(stored.tree.branch(newest).length, newest)
-            if self.subject.stored and stored.cursor is not None:
-                left = stored.tree.branch(stored.cursor.branch)
+            place = (stored.cursor.branch, stored.cursor.at) if stored.cursor is not None else None
+            place = self.sought or place
+            if self.subject.stored and place is not None and place[0] <= newest:
+                left = stored.tree.branch(place[0])
                 timeline.go_to(left.length, left.number)
-                self.left = stored.cursor.at
+                self.left = min(place[1], left.length)
             steps = timeline.steps
             if any(step.actor == "human" for step in steps):
                 self.wheel = "human"

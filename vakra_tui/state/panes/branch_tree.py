@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from vakra_tui.state.lines import Line, Span
 from vakra_tui.state.scene import BranchRow
 from vakra_tui.text import count_words, one_line
@@ -26,6 +28,7 @@ def twigs(tree: Sequence[BranchRow], shown: int) -> list[Twig]:
 
     A branch that was left for the shown one is drawn where it goes on; branches of branches hang below their parent.
     """
+    tree = [_leaving(branch, tree) for branch in tree]
     by_number = {branch.number: branch for branch in tree}
     left_at = _lineage(by_number, shown)
     drawn: list[Twig] = []
@@ -41,6 +44,17 @@ def twigs(tree: Sequence[BranchRow], shown: int) -> list[Twig]:
         last = index + 1 == len(hanging) or hanging[index + 1][0] != after
         _draw(drawn, tree, branch, after, left_at, "", last=last)
     return drawn
+
+
+def _leaving(branch: BranchRow, tree: Sequence[BranchRow]) -> BranchRow:
+    """The branch as a child of the one whose steps it leaves: forked where its parent was forked, or before, it has
+    no step of its parent's own.
+    """
+    by_number = {each.number: each for each in tree}
+    parent = branch.parent
+    while parent in by_number and by_number[parent].parent is not None and branch.fork_at <= by_number[parent].fork_at:
+        parent = by_number[parent].parent
+    return msgspec.structs.replace(branch, parent=parent) if parent != branch.parent else branch
 
 
 def _lineage(by_number: dict[int, BranchRow], shown: int) -> dict[int, int]:
