@@ -228,7 +228,7 @@ async def test_two_branches_and_back_to_the_step(store: Store) -> None:
         await pilot.press("C")
         screen = await compared(pilot)
         assert screen.found is not None
-        assert (screen.found.left.kind, screen.found.right.name) == ("branch", "gpt-oss-120b")
+        assert (screen.found.left.kind, screen.found.right.name) == ("branch", "main (run gpt-oss-120b)")
         assert "> 3 only right" in squeezed(app)
         assert "not evaluated: it is not finished" in squeezed(app)
         assert debugger(app).scene.on_branch == 1  # type: ignore[union-attr]

@@ -18,7 +18,7 @@ from vakra_tui.state.comparison import Compared, ComparedRows, Item, Side, Where
 from vakra_tui.state.lines import Line, Lines, Span, line
 from vakra_tui.state.panes import waterfall
 from vakra_tui.state.panes.compared import READ_IN_WORKER, detail_lines, problem_lines, response_size
-from vakra_tui.state.panes.head import short
+from vakra_tui.state.panes.head import WHOLE_FROM, short
 from vakra_tui.text import one_line
 from vakra_tui.widgets.banner import Banner
 from vakra_tui.widgets.bound import bindings
@@ -123,10 +123,11 @@ class CompareScreen(Screen[tuple[Where, int] | None]):
         if found is None:
             return
         instance = found.left.scene.instance
+        uuid = short(instance.uuid, whole=self.size.width >= WHOLE_FROM)
         title = line(
             (" Compare ", "title"),
             (
-                f"  {one_line(instance.domain, 30)} / cap {instance.capability or '?'} / {short(instance.uuid)}  ",
+                f"  {one_line(instance.domain, 30)} / cap {instance.capability or '?'} / {uuid}  ",
                 "accent",
             ),
             (one_line(instance.query, 300), ""),

@@ -94,8 +94,12 @@ class ComparingVerbs(DebugBase):
             self.app.report(scene.problem or "The session is not open yet.", title="Nothing to compare")
             return
         here = scene.on_branch
+        name = {branch.number: branch.name for branch in scene.tree}
+        if scene.prediction is not None:
+            # The first branch of a session on a run is its recording.
+            name[0] = f"{name[0]} (run {scene.run})"
         choices = [
-            (f"{BRANCH}{branch.number}", f"{branch.name}, {count_words(branch.steps, 'step')}")
+            (f"{BRANCH}{branch.number}", f"{name[branch.number]}, {count_words(branch.steps, 'step')}")
             for branch in scene.tree
             if branch.number != here
         ]
@@ -109,11 +113,8 @@ class ComparingVerbs(DebugBase):
         picked = picked or await self.app.push_screen_wait(ChoiceScreen("Compare with", choices))
         if picked is None:
             return
-        name = {branch.number: branch.name for branch in scene.tree}
-        if scene.prediction is not None:
-            # The first branch of a session on a run is its recording.
-            name[0] = scene.run
-        left = self._branch_making(here, name[here])
+        against_run = picked.startswith(RUN) and here == 0 and scene.prediction is not None
+        left = self._branch_making(here, scene.run if against_run else name[here])
         if picked.startswith(BRANCH):
             other = int(picked.removeprefix(BRANCH))
             right = self._branch_making(other, name[other])

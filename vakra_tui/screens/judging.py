@@ -62,7 +62,7 @@ class JudgingVerbs(DebugBase):
             self.app.toast("No gate was reached, so there is nothing to rule.", warn=True)
             return
         choices = [
-            (words, f"{gates.get(gate, 'not reached')}{', by you' if gate in ruled else ''}")
+            (words, f"{gates.get(gate, 'skipped')}{', by you' if gate in ruled else ''}")
             for words, gate in offered.items()
         ]
         telling = [gate for wanted in ("fail", "undecided") for gate, outcome in gates.items() if outcome == wanted]

@@ -305,7 +305,7 @@ def _gate_words(gate: str, side: Side, *, named: bool) -> Line:
         return (label, Span(outcome_words(verdict), role))
     ruling = gate_rulings(verdict).get(gate)
     if ruling is None:
-        return (label, Span("not reached", "dim"))
+        return (label, outcome_span("skipped"))
     return (label, outcome_span(ruling.outcome), *_by(ruling))
 
 

@@ -260,7 +260,7 @@ def _gate(item: Item, found: Compared) -> list[Line]:
             sieve = f", broke at {verdict.sieve.replace('_', ' ')}" if verdict.sieve not in (None, "none") else ""
             parts.append(Span(f"{outcome_words(verdict)}{sieve}"))
         elif ruling is None:
-            parts.append(Span("not reached", "dim"))
+            parts.append(outcome_span("skipped"))
         else:
             by = f" by {ruling.decided_by}: " if ruling.decided_by else " "
             parts += [outcome_span(ruling.outcome), Span(by, "dim"), Span(ruling.reason)]
