@@ -35,7 +35,7 @@ def test_what_outlives_some_collections_is_put_aside_until_nobody_is_there(monke
         assert gc.get_freeze_count() >= first + len(living)
         del living
         monkeypatch.setattr(heap, "WORTH_A_VISIT", heap.VISITED_AT_MOST)
-        kept.touch()
+        kept.used()
         kept.rest()
         assert kept.frozen
         monkeypatch.setattr(heap, "REST_AFTER_S", -1.0)

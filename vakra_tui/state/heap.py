@@ -51,7 +51,7 @@ class Heap:
             gc.callbacks.remove(self._collected)
             gc.unfreeze()
 
-    def touch(self) -> None:
+    def used(self) -> None:
         """Somebody uses the program."""
         self._touched = time.monotonic()
 
