@@ -28,6 +28,9 @@ DRIVER_WAIT_S = 0.2
 
 RETRY_S = 0.05
 
+IMPATIENT_S = 1.0
+"""How long a store is waited for that stayed busy the last time."""
+
 
 def default_path() -> Path:
     """The store in the user's data directory."""
@@ -130,7 +133,9 @@ def _postgres_engine(url: URL, wait_s: float) -> Engine:
 class Transactions:
     """Runs work in transactions of one engine: readers at once, one writer at a time, each waiting for its turn.
 
-    ``on_wait`` is told, with the seconds waited so far, while another process holds the store.
+    ``on_wait`` is told, with the seconds waited so far, while another process holds the store. Where a turn did not
+    come within ``wait_s``, the next ones are waited for ``IMPATIENT_S`` only, until one comes: who goes on without a
+    store that stays busy is not stopped again at every step.
     """
 
     def __init__(
@@ -141,6 +146,7 @@ class Transactions:
         self.path = path
         self.wait_s = wait_s
         self.on_wait = on_wait
+        self._patience = wait_s
         self._writing = threading.RLock()
         self._alone: AbstractContextManager[Any] = (
             self._writing if isinstance(engine.pool, StaticPool) else nullcontext()
@@ -163,7 +169,10 @@ class Transactions:
                 with self.engine.connect() as connection:
                     connection = connection.execution_options(writes=writes)
                     with connection.begin():
-                        return work(connection)
+                        done = work(connection)
+                if writes:
+                    self._patience = self.wait_s
+                return done
             except UnicodeDecodeError as error:
                 raise StoreUnusable(
                     f"The session store {self.name} is damaged (it holds text that is not UTF-8); "
@@ -172,7 +181,10 @@ class Transactions:
                 ) from error
             except DBAPIError as error:
                 waited = time.monotonic() - started
-                if not is_busy(error) or waited >= self.wait_s:
+                if not is_busy(error):
+                    raise self._translated(error, waited) from error
+                if waited >= self._patience:
+                    self._patience = min(self.wait_s, IMPATIENT_S)
                     raise self._translated(error, waited) from error
             if self.on_wait is not None:
                 self.on_wait(time.monotonic() - started)

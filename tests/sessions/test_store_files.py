@@ -274,6 +274,32 @@ def test_a_long_lock_is_a_sentence_and_the_step_is_kept_for_later(tmp_path: Path
     store.close()
 
 
+def test_a_store_that_stays_busy_is_waited_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sessions.store.engine.IMPATIENT_S", 0.05)
+    path = tmp_path / "sessions.sqlite"
+    store, session, key = begun(path)
+    waits: list[float] = []
+    other = Store.open(str(path), wait_s=1.5, on_wait=waits.append)
+    with locked(path) as holder:
+        with pytest.raises(StoreBusy, match=r"within [12] s"):
+            other.append(session, 0, 1, [STEP])
+        waits.clear()
+        for _ in range(3):
+            with pytest.raises(StoreBusy):
+                other.append(session, 0, 1, [STEP])
+        assert not waits or max(waits) < 1.0, "the whole time was waited for again"
+        holder.execute("ROLLBACK")
+    other.append(session, 0, 1, [STEP])
+    with locked(path):
+        waits.clear()
+        with pytest.raises(StoreBusy):
+            other.append(session, 0, 2, [STEP])
+        assert max(waits) > 1.0, "a store that was free is waited for again"
+    assert store.load(key).tree.steps(0)[1] == STEP
+    other.close()
+    store.close()
+
+
 OPENER = """
 import sys
 from counting import make_instance
