@@ -115,6 +115,26 @@ async def test_a_choice_made_elsewhere_is_said_and_taken_away(store: Store) -> N
         await until(pilot, lambda: len(listed(app)) == 3, "all rows")
 
 
+async def test_a_filter_that_cannot_be_read_is_not_left_in_silence(store: Store) -> None:
+    async with opened(wiring(store)) as (app, pilot):
+        await pilot.press("slash", *"~fail tool", "enter")
+        await until_shown(pilot, "not applied: ")
+        assert "the rows are those of before" in squeezed(app)
+        assert app.instances.field.has_focus, "it can be written to its end"
+        await pilot.press(*"_sequence", "enter")
+        await until(pilot, lambda: not listed(app), "nothing, as nothing is scored")
+        assert "not applied" not in squeezed(app)
+
+
+async def test_the_row_under_the_cursor_stays_when_a_filter_is_taken_away(store: Store) -> None:
+    async with opened(wiring(store), WIDE) as (app, pilot):
+        await pilot.press("slash", *"~domain airline", "enter")
+        await until(pilot, lambda: listed(app) == ["u-3"], "the row of the filter")
+        await pilot.press("escape")
+        await until(pilot, lambda: len(listed(app)) == 3, "all rows")
+        assert app.instances.under_cursor == (3, "airline", "u-3")
+
+
 async def test_the_rows_follow_what_becomes_known(store: Store) -> None:
     async with opened(wiring(store)) as (app, pilot):
         await pilot.press("slash", *"~fail tool_sequence", "enter")

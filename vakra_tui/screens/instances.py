@@ -132,6 +132,8 @@ class InstancesScreen(NarrowingVerbs):
     def _about_filter(self) -> Line:
         """How the expression in the search line can go on, else why it cannot be read."""
         offered = []
+        if self.insisted and self.listing.problem:
+            return line((f" not applied: {self.listing.problem}", "warn"), ("  the rows are those of before", "dim"))
         if self.field.has_focus and "~" in self.field.value:
             from vakra_tui.state.entry_filter import completions
 

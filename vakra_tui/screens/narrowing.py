@@ -45,6 +45,8 @@ class NarrowingVerbs(Screen[None]):
     listing: Listing
     asked: str = ""
     """What was searched for last; with many rows the listing gets there a little later."""
+    insisted = False
+    """Whether an expression that cannot be read was entered: then why is told, not how it can go on."""
     _due: Timer | None = None
 
     def draw(self) -> None:
@@ -132,11 +134,17 @@ class NarrowingVerbs(Screen[None]):
 
     @on(CleanInput.Changed, "#find")
     def _searched(self, event: CleanInput.Changed) -> None:
+        self.insisted = False
         self.search(event.value, stay=False)
 
     @on(CleanInput.Submitted, "#find")
     def _found(self) -> None:
-        self.set_focus(self.rows)
+        """To the rows; an expression that cannot be read keeps the keyboard, for the rows are not those it asks for."""
+        self.insisted = bool(self.listing.problem)
+        if self.insisted:
+            self.draw()
+        else:
+            self.set_focus(self.rows)
 
     def action_differing(self) -> None:
         """Only the instances that the runs fare differently on, or all again."""
@@ -149,7 +157,10 @@ class NarrowingVerbs(Screen[None]):
     def action_clear(self) -> None:
         """Take away what narrows the list: the search first, then a choice that was made elsewhere."""
         if self.field.value:
-            self._narrow("")
+            with self.prevent(CleanInput.Changed):  # A change of the text goes to the first row; here the row stays.
+                self._narrow("")
+            self.insisted = False
+            self.search("")
         elif self.listing.only is not None and not self.field.has_focus:
             self.listing.only = None
             self.search(self.asked)
