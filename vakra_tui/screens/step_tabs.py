@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -41,6 +42,10 @@ def same_step(one: StepRow | None, other: StepRow | None) -> bool:
     if one is None or other is None:
         return one is other
     return one.number == other.number and one.step is other.step and (one.step is not None or one.call == other.call)
+
+
+TOLD_AFTER_S = 0.1
+"""Reading that takes longer is told; the words would cost as much as the rows that follow them at once."""
 
 
 class StepTabs(FindingVerbs):
@@ -114,8 +119,11 @@ class StepTabs(FindingVerbs):
     async def _read_step(self, tab: step.Tab, row: StepRow | None, scene: Scene) -> None:
         """Read a large response away from the event loop; a newer choice cancels it."""
         view = self.query_one("#step", StepView)
-        view.show(Lines([line(("reading \u2026", "dim"))]))
-        source = await self.app.read(step.source, tab, row, scene, view.text_width())
+        reading = asyncio.create_task(self.app.read(step.source, tab, row, scene, view.text_width()))
+        done, _ = await asyncio.wait({reading}, timeout=TOLD_AFTER_S)
+        if not done:
+            view.show(Lines([line(("reading \u2026", "dim"))]))
+        source = await reading
         if self._is_shown(row, tab):
             view.show(source)
 
