@@ -7,7 +7,8 @@
   generated instances and a run of as many predictions, beside a bare application of one label. The three are started
   in turn; a ratio is the median of the ratios of each round.
 - Memory is what is resident once all queries are read and the list was looked at, for 50 and for ``--count`` instances.
-- A response of 5 MB and one of 5 kB: from the key that opens the response's tab to the first row of it that is drawn.
+- A response of 5 MB and one of 5 kB: from the key that opens the response's tab to the first row of it that is drawn,
+  the fastest of several.
   What a key costs in them, and in sessions of 50 and of 5,000 steps, is counted: rows that are made into lines, and
   function calls in the screen's thread until it has settled.
 - Every command of the screen is run against slow tools, a slow judge and a slow disk, while the callbacks of the event

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import statistics
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -161,15 +160,15 @@ async def ready(app: VakraApp) -> None:
 
 
 async def measured(folder: Path, *, repeat: int) -> dict[str, Any]:
-    """All sizes: seconds to be visible (medians), and the work for each key."""
+    """All sizes: seconds to be visible, the fastest of several, and the work for each key."""
     texts = {name: response(characters) for name, characters in RESPONSES.items()}
     result: dict[str, Any] = {"responses": {}, "steps": {}}
     for name, text in texts.items():
         taken = [await shown_response(text, folder / f"{name} {number}") for number in made(folder, name, repeat)]
         result["responses"][name] = {
             "characters": len(text),
-            "parse_s": statistics.median(parse_seconds(text) for _ in range(repeat)),
-            "visible_s": statistics.median(seconds for seconds, _ in taken),
+            "parse_s": min(parse_seconds(text) for _ in range(repeat)),
+            "visible_s": min(seconds for seconds, _ in taken),
             "keys": taken[0][1],
         }
     for name, steps in STEPS.items():
