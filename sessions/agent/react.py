@@ -39,7 +39,7 @@ SHRUNK = 2
 _LENGTH = frozenset({"length", "max_tokens", "model_length"})
 _FILTERED = frozenset({"content_filter", "safety", "refusal"})
 _TOO_MANY_TOOLS = re.compile(
-    r"tools\b.{0,60}(too long|too many|at most|maximum|exceed)|too many (tools|functions)", re.I
+    r"tools\b(?!\W?\d).{0,60}(too long|too many|at most|maximum|exceed)|too many (tools|functions)", re.I
 )
 _BROKE_OFF = frozenset({"timeout", "unreachable", "malformed", "server"})
 

@@ -109,6 +109,14 @@ async def test_a_refusal_of_too_many_tools_says_what_to_do(run: Run, endpoint: E
     assert words.rstrip(".") in done.detail and "2 tools were sent; set max_tools" in done.detail
 
 
+@pytest.mark.parametrize("where", ["tools[0].function.name", "tools.3.function.name"])
+async def test_a_refusal_of_one_tool_is_not_about_their_number(run: Run, endpoint: Endpoint, where: str) -> None:
+    words = f"Invalid '{where}': string too long. Expected a string with maximum length 64"
+    endpoint.default = lambda body: failure(400, words, type="invalid_request_error")
+    done = await run()
+    assert done.status == "endpoint" and words in done.detail and "max_tools" not in done.detail
+
+
 async def test_a_refused_parameter_is_left_out(run: Run, endpoint: Endpoint) -> None:
     def answer(body: Body) -> Any:
         return failure(400, "seed is not supported", param="seed") if "seed" in body else text("nine")
