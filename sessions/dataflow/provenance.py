@@ -195,9 +195,9 @@ def _origin(instance: Instance, past: _Known, name: str, atom: Atom) -> Argument
     maker = past.makers.get(atom) if isinstance(atom, str) else None
     if maker is not None:
         return ArgumentOrigin(argument=name, value=atom, seen="handle", step=maker)
-    for turn in instance.turns[:-1]:
+    for number, turn in enumerate(instance.turns[:-1], start=1):
         if _in_text(atom, turn.query) or any(_matches(atom, part) for part in atoms(turn.answer)):
-            return ArgumentOrigin(argument=name, value=atom, seen="context", turn=turn.turn_id)
+            return ArgumentOrigin(argument=name, value=atom, seen="context", turn=number)
     if _in_text(atom, instance.query):
         return ArgumentOrigin(argument=name, value=atom, seen="query")
     if instance.policy and _in_text(atom, instance.policy):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import screen_toy as toy
 
 from vakra_tui.state.lines import plain
-from vakra_tui.state.panes.branch_tree import twig_line, twigs
+from vakra_tui.state.panes.branch_tree import branch_words, twig_line, twigs
 from vakra_tui.state.panes.steps import StepsSource, step_line
 from vakra_tui.state.scene import BranchRow, Gap, Scene, StepRow
 
@@ -101,3 +101,12 @@ def test_a_branch_that_shares_no_step_with_its_parent_hangs_where_it_leaves_the_
     rows = [(twig.branch.name, twig.after, plain(twig_line(twig)).split("+")[1]) for twig in twigs(tree, 0)]
     assert rows == [("human from 0", 0, "2 steps"), ("human from 1", 1, "1 step")]
     assert [twig.after for twig in twigs(tree, 2)] == [0, 0]
+
+
+def test_branches_to_choose_from_have_their_verdict_and_the_present_one_is_marked() -> None:
+    assert [branch_words(branch, 1) for branch in TREE[:4]] == [
+        "main, 4 steps, \u2717 failed",
+        "fork 2a, 5 steps, \u2713 passed (here)",
+        "fork 2b, 2 steps, not evaluated",
+        "fork 3c, 4 steps, ? undecided",
+    ]

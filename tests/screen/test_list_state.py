@@ -184,7 +184,8 @@ def test_counts_are_honest() -> None:
     listing.source = "profile paper, judge offline"
     assert listing.counts() == (
         "5 instances \u00b7 1 marked \u00b7 2 not read \u00b7 1 cannot be read \u00b7 1 extra \u00b7 "
-        "r: 1 of 1 scored passed \u00b7 verdicts by the profile paper, judge offline \u00b7 1 read from the store"
+        "r: 1 of 1 scored passed \u00b7 verdicts by the profile paper, judge offline "
+        "\u00b7 1 verdict read from the store"
     )
     listing.only = Only(frozenset({rows[1].key}), "hop pattern API")
     listing.find("")

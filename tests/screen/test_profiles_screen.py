@@ -71,7 +71,9 @@ async def test_the_sample_without_a_run_takes_up_what_a_batch_stored(
         await world.evaluate(entry)
     assert asked == []
     kept = 3 * len(listing.entries)
-    assert f"verdicts by the profile paper, judge offline \u00b7 {kept} read from the store" in listing.counts()
+    assert (
+        f"verdicts by the profile paper, judge offline \u00b7 {kept} verdicts read from the store" in listing.counts()
+    )
     await world.close()
 
 

@@ -194,6 +194,22 @@ async def test_the_whole_table_is_sorted_filtered_and_searched(store: Store) -> 
         assert "11 of 100,000 rows" in squeezed(app)
 
 
+async def test_a_match_in_a_column_off_the_screen_is_scrolled_to(store: Store) -> None:
+    names = [f"column_{number}" for number in range(40)]
+    rows = [(*(f"value {number}" for number in range(39)), f"Calcium {row:04}") for row in range(5000)]
+    wiring = toy.wiring(instance="u-1", store=store, environment=TabledEnvironment(View(names, rows)))
+    async with opened(wiring) as (app, pilot):
+        await go_to(pilot, 1, "t", "t")
+        await until_shown(pilot, "value 2")
+        for text in ("calcium 0003", "calcium 4321"):
+            await search(pilot, text)
+            await until_shown(pilot, f"\u201c{text}\u201d: 1 of ")
+            await until_shown(pilot, text.capitalize())
+            assert "column_39" in squeezed(app)
+        await search(pilot, "value 0")
+        await until_shown(pilot, "column_0")
+
+
 async def test_a_click_on_a_columns_name_sorts(store: Store) -> None:
     view = View(["id", "name"], [(number, f"n{number}") for number in range(50)])
     async with opened(toy.wiring(instance="u-1", store=store, environment=TabledEnvironment(view))) as (app, pilot):
@@ -216,7 +232,7 @@ async def test_a_value_leads_to_its_source_and_back(store: Store) -> None:
     wiring = toy.wiring(instance="u-1", store=store, instances=[instance], runs=[toy.ToyRun("r", [earlier])])
     async with opened(wiring) as (_, pilot):
         await go_to(pilot, 2, "2")
-        await until_shown(pilot, "\u2190 from turn 0 of the dialogue")
+        await until_shown(pilot, "\u2190 from turn 1 of the dialogue")
         await pilot.press("u")
         await until_shown(pilot, "answer Dixie")
         await pilot.press("down", "u")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vakra_tui.cli.parser import Parser
 from vakra_tui.cli.streams import narrate, stdout
-from vakra_tui.text import sanitize
+from vakra_tui.text import count_words, sanitize
 
 VALID, INVALID = 0, 2
 
@@ -25,6 +25,7 @@ def main(argv: Sequence[str]) -> int:
             stream.write(sanitize(problem.sentence).encode() + b"\n")
     for note in result.notes:
         narrate(f"note: {note}")
-    counted = f"{result.files} files, {result.records} records, {len(result.problems)} problems"
+    found = ((result.files, "file"), (result.records, "record"), (len(result.problems), "problem"))
+    counted = ", ".join(count_words(number, noun) for number, noun in found)
     narrate(counted)
     return INVALID if result.problems else VALID

@@ -9,6 +9,7 @@ from toolenv.errors import VakraError
 from toolenv.model import ToolCall, ToolSpec
 from vakra_tui.screens.debug_base import DebugBase
 from vakra_tui.state.lines import plain
+from vakra_tui.state.panes.branch_tree import branch_words
 from vakra_tui.state.panes.waterfall import short_verdict
 from vakra_tui.state.scene import StepRow, columns_of, gold_sql
 
@@ -80,13 +81,13 @@ class PlayingVerbs(DebugBase):
         """Look at another branch of this session."""
         from vakra_tui.screens.choice import ChoiceScreen
 
-        try:
-            branches = await self.app.engine.run(self.session.in_turn(self.session.branches))
-        except VakraError as error:
-            self.app.report(str(error))
+        scene = self.scene
+        if scene is None or not scene.tree:
+            self.app.report(scene.problem if scene is not None and scene.problem else "The session is not open yet.")
             return
-        choices = [(f"{number}", f"{name}, {steps} steps") for number, name, steps in branches]
-        picked = await self.app.push_screen_wait(ChoiceScreen("Branches of this session", choices))
+        choices = [(f"{branch.number}", branch_words(branch, scene.on_branch)) for branch in scene.tree]
+        here = f"{scene.on_branch}"
+        picked = await self.app.push_screen_wait(ChoiceScreen("Branches of this session", choices, chosen=here))
         if picked is not None:
             self._follow = True
             await self._do(self.session.look_at, int(picked))

@@ -10,8 +10,9 @@ from vakra_tui.state.lines import BLANK, HANG, Line, line
 SIGNS: tuple[tuple[str, str], ...] = (
     ("R H G A \u00b7", "who decided a step: recording, human, ground truth, agent, opening"),
     ("> x ? =", "call ok, call failed, no answer came, final answer"),
+    ("ok err", "at the right: what came of the call; refused: its arguments do not fit the schema"),
     ("! POL", "the call breaks the policy"),
-    ("\u2713 1", "this step recovered hop 1 of the reference path"),
+    ("\u2713 1", "this step recovered hop 1 of the reference path; never a step that breaks the policy"),
     ("\u0394", "not as the reference call that it stands for, or stands for none (it may still be right)"),
     ("\u25c6 \u270e", "you marked the step; you noted something at it"),
     ("src?", "an argument whose value was seen nowhere before"),
@@ -76,8 +77,8 @@ def help_lines(
     lines: list[Line] = []
     for heading, rows in sections(contexts, pane, keymap or {}):
         lines.append(line((heading, "title")))
-        lines += [line((f"  {keys:<{KEYS_WIDTH}}", "accent"), HANG, title) for keys, title in rows]
+        lines += [line((f"  {keys:<{KEYS_WIDTH - 1}} ", "accent"), HANG, title) for keys, title in rows]
         lines.append(BLANK)
     lines.append(line(("Signs", "title")))
-    lines += [line((f"  {sign:<{KEYS_WIDTH}}", "accent"), HANG, words) for sign, words in SIGNS]
+    lines += [line((f"  {sign:<{KEYS_WIDTH - 1}} ", "accent"), HANG, words) for sign, words in SIGNS]
     return lines

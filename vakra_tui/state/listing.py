@@ -289,7 +289,7 @@ class Listing:
         if words or self.profile != "paper":
             words.append(f"verdicts by the {self.source or f'profile {self.profile}'}")
         if kept:
-            words.append(f"{kept:,} read from the store")
+            words.append(f"{count_words(kept, 'verdict')} read from the store")
         return words
 
 

@@ -149,7 +149,10 @@ def passage_lines(found: list[dict[str, Json]]) -> list[Line]:
                 head.append(Span(f"  {key} {value:.4g}", "number"))
         about = passage.get("metadata")
         if isinstance(about, dict) and about:
-            told = ", ".join(f"{key}={value}" for key, value in list(about.items())[:4])
+            told = ", ".join(
+                f"{key}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+                for key, value in list(about.items())[:4]
+            )
             head += [Span("  "), Span(one_line(told, 160), "dim")]
         lines += [tuple(head), line("    ", HANG, str(passage["text"])), BLANK]
     return lines[:-1]

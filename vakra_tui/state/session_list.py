@@ -174,6 +174,8 @@ class SessionList:
         if self.more and self.rows:
             number = f"more than {number}"
         if not self.rows and not self.more:
+            if self.asked.query.lstrip().startswith("~"):
+                return "no step matches: filters with ~ are for the list of instances; here words are looked for"
             return "no step of a stored session matches" if self.asked.query.strip() else f"no session {of} is stored"
         others = sum(session_of(row).dataset != self.here for row in self.rows)
         return f"{number} {of}" + (f" \u00b7 {others:,} of another dataset (\u2260)" if others else "")

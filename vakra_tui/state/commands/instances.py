@@ -10,7 +10,7 @@ INSTANCES: tuple[Command, ...] = (
         "instances.find",
         "slash",
         "find",
-        "find: every word must occur in query, domain, uuid or verdict;"
+        "find: each word in query, domain, uuid or verdict, a few letters may be left out;"
         " with ~ it is a filter: ~cap 4 ~policy applies ~fail tool_sequence !~err (tab completes)",
         footer="find",
     ),

@@ -110,3 +110,14 @@ def twig_line(twig: Twig) -> Line:
         mark,
         Span(f" +{count_words(own, 'step')}", "dim"),
     )
+
+
+def branch_words(branch: BranchRow, shown: int) -> str:
+    """A branch in a list to choose from: name, steps, verdict, and whether it is the one that is ``shown``."""
+    outcome = {True: "\u2713 passed", False: "\u2717 failed", None: "? undecided"}[branch.passed]
+    parts = [
+        one_line(branch.name, 24),
+        count_words(branch.steps, "step"),
+        outcome if branch.judged else "not evaluated",
+    ]
+    return ", ".join(parts) + (" (here)" if branch.number == shown else "")
