@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from rich.cells import cell_len
 from rich.style import Style
 from textual.binding import BindingType
 from textual.geometry import Region, Size
@@ -11,8 +12,9 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from vakra_tui.render import palette, strip
-from vakra_tui.state.lines import Line, Lines, LineSource, Role
+from vakra_tui.state.lines import Line, Lines, LineSource, Role, plain
 from vakra_tui.widgets.bound import bindings
+from vakra_tui.wrap import clean
 
 if TYPE_CHECKING:
     from vakra_tui.state.search import Search
@@ -41,6 +43,7 @@ class LineView(ScrollView, can_focus=True):
         self._under: Style | None = None
         self._search: Search | None = None
         self._match_row = -1
+        self._sideways = False
 
     @property
     def source(self) -> LineSource:
@@ -73,9 +76,26 @@ class LineView(ScrollView, can_focus=True):
         self._search = search
         self._match_row = search.row() if search is not None else -1
         if self._match_row >= 0:
+            self._sideways = True
             self.reload()
             self.bring_into_view(self._match_row)
         self.refresh()
+
+    def _match_into_view(self) -> None:
+        """Scroll sideways to the match, as soon as its line is there."""
+        search, width = self._search, self.scrollable_content_region.width
+        if search is None or not self._source.cells or not 0 <= self._match_row < self._count:
+            self._sideways = False
+            return
+        text = plain(clean(self._source.line(self._match_row)))
+        place = search.needle.first(text)
+        if place < 0:
+            return
+        self._sideways = False
+        start = cell_len(text[:place])
+        end = start + cell_len(search.needle.text)
+        if not self.scroll_offset.x <= start or end > self.scroll_offset.x + width:
+            self.scroll_to(x=max(end - width // 2, 0), animate=False, force=True)
 
     def bring_into_view(self, row: int) -> None:
         """Scroll as little as needed, a few lines around the row in view too."""
@@ -89,6 +109,8 @@ class LineView(ScrollView, can_focus=True):
         self._count = 0
         self._laid_out = -1
         self._measure()
+        if self._sideways:
+            self._match_into_view()
         self.refresh()
 
     def on_resize(self) -> None:
