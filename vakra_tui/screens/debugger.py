@@ -223,6 +223,9 @@ class DebuggerScreen(
         self._draw_waterfall()
 
     def action_context(self) -> None:
+        if self.scene is not None and len(self.scene.instance.turns) < 2:
+            self.app.toast("There are no earlier turns: the question is the first one.")
+            return
         self._context_shown = not self._context_shown
         if self.scene is not None:
             self.query_one("#question", Banner).show_lines(head.question(self.scene, context=self._context_shown))
@@ -260,4 +263,7 @@ class DebuggerScreen(
             self._move(index)
 
     def action_leave(self) -> None:
+        """Take the marks of a search away first, then leave."""
+        if self.end_marks():
+            return
         self.app.show_list()

@@ -96,6 +96,17 @@ class FindingVerbs(DebugBase):
         searched = source if isinstance(source, Searchable) else LineByLine(source, view.count)
         return searched, await asyncio.to_thread(searched.find, needle, stop.is_set)
 
+    def end_marks(self) -> bool:
+        """Take the search of the pane away that has the keyboard; False where there is none."""
+        view = self._searched()
+        if self._needle_of(view) is None:
+            return False
+        self._needles.pop(view.id or "", None)
+        self.end_search()
+        view.mark(None)
+        self._tell_search(view)
+        return True
+
     def end_search(self) -> None:
         """Have a search that runs in a worker end soon."""
         if self._search_stop is not None:
