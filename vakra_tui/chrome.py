@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -148,6 +149,18 @@ class Chrome(App[int]):
         self.keep(layout=layout)
 
     # --- saying something --------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def suspend(self) -> Iterator[None]:
+        """Leave the terminal to another program; the screen comes back also when what is done meanwhile fails."""
+        failed: Exception | None = None
+        with super().suspend():
+            try:
+                yield
+            except Exception as error:  # noqa: BLE001 - raised again once the screen is back
+                failed = error
+        if failed is not None:
+            raise failed
 
     def toast(self, text: str, *, warn: bool = False) -> None:
         """A short note at the corner."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
@@ -76,6 +77,20 @@ def test_the_editor_is_named_by_visual_before_editor() -> None:
 def test_a_program_that_fails_is_told(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="ended with 3"):
         run("pager", "x", "x", {"PAGER": f"{sys.executable} -c 'raise SystemExit(3)'"})
+
+
+def test_a_program_that_is_killed_is_told() -> None:
+    command = f"{sys.executable} -c 'import os; os.kill(os.getpid(), 9)'"
+    with pytest.raises(DataError, match="ended by signal 9"):
+        run("pager", "x", "x", {"PAGER": command})
+
+
+def test_an_interrupt_is_the_other_programs_alone() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    interrupting = "import os, signal; os.kill(os.getppid(), signal.SIGINT); os.kill(os.getpid(), signal.SIGINT)"
+    with pytest.raises(DataError):
+        run("pager", "x", "x", {"PAGER": f"{sys.executable} -c '{interrupting}'"})
+    assert signal.getsignal(signal.SIGINT) is before
 
 
 @given(st.text())

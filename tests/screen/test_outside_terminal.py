@@ -47,3 +47,35 @@ def test_a_pager_has_the_terminal_and_gives_it_back(terminal: Callable[[int, int
     screen.until_shown("steps 2")
     screen.keys("q")
     screen.until_shown("ready$")
+
+
+FAILING = """#!/bin/sh
+stty raw -echo
+exit 3
+"""
+
+
+def test_the_screen_and_the_terminal_come_back_from_a_program_that_fails(
+    terminal: Callable[[int, int], Terminal], tmp_path: Path
+) -> None:
+    pager = tmp_path / "failing"
+    pager.write_text(FAILING)
+    pager.chmod(0o700)
+    screen = terminal(120, 36)
+    screen.keys(f"PAGER='{pager}' EDITOR= VISUAL= {COMMAND} --run flawed --capability 2 --limit 1", "Enter")
+    screen.until_shown("1 instance")
+    screen.keys("Enter")
+    screen.until_shown("BROKEN", "RIGHT")
+    screen.keys("P")
+    screen.until_shown("Open what?", "response")
+    screen.keys("Enter")
+    screen.until_shown("That did not work", "ended with 3", "BROKEN")
+    screen.keys("Enter")
+    screen.keys("b")
+    screen.until_shown("BROKEN", "steps 2")
+    screen.keys("q")
+    screen.until_shown("ready$")
+    screen.keys("stty -a | grep -cw -e -echo -e -icanon -e -isig", "Enter")
+    screen.until(
+        lambda shown: "0" in shown.replace("ready$ ", "").split("\n"), "a terminal with echo, lines and signals"
+    )

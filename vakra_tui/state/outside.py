@@ -6,10 +6,12 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
-from collections.abc import Mapping
-from contextlib import suppress
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal
 
@@ -74,11 +76,46 @@ def run(kind: Kind, text: str, name: str, environment: Mapping[str, str] = os.en
             path = Path(folder) / file_name(name)
             path.write_bytes(shown_text(kind, text).encode("utf-8", "replace"))
             path.chmod(0o600)
-            ended = subprocess.run([*command, str(path)], check=False).returncode
+            with _terminal_kept(), _interrupts_left():
+                ended = subprocess.run([*command, str(path)], check=False).returncode
     except OSError as error:
         raise DataError(f"{command[0]} cannot be started: {error.strerror or error}.") from error
     if ended != 0:
-        raise DataError(f"{command[0]} ended with {ended}.")
+        how = f"was ended by signal {-ended}" if ended < 0 else f"ended with {ended}"
+        raise DataError(f"{command[0]} {how}.")
+
+
+@contextmanager
+def _terminal_kept() -> Iterator[None]:
+    """Put the terminal's settings back as they were: a program that was killed may leave it without echo or lines."""
+    import termios
+
+    # The standard streams may have been replaced; the terminal is what file descriptor 0 is.
+    try:
+        before = termios.tcgetattr(0)
+    except (termios.error, OSError):
+        yield
+        return
+    try:
+        yield
+    finally:
+        with suppress(termios.error, OSError):
+            termios.tcsetattr(0, termios.TCSADRAIN, before)
+
+
+@contextmanager
+def _interrupts_left() -> Iterator[None]:
+    """Leave the interrupt key to the other program, which may mean something by it, instead of ending this one too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    # A handler that does nothing, not SIG_IGN: the other program would inherit that.
+    kept = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
 
 
 _UNFIT = re.compile(r"[^A-Za-z0-9._-]+")
