@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 
 from sessions.comparison import Pair, aligned
-from sessions.trajectory import CallTool, Step, Trajectory
+from sessions.trajectory import CallTool, Message, Step, Trajectory
 from toolenv.model import Instance, Prediction, Value
 
 
@@ -83,12 +83,17 @@ class Tree(Value, frozen=True):
         number = len(self.branches)
         branch = Branch(
             number=number,
-            name=name or f"fork {at}{_letter(number)}",
+            name=name or f"fork {self._first_own(parent, at)}{_letter(number)}",
             parent=parent,
             fork_at=at,
             replayed=tuple(replayed),
         )
         return msgspec.structs.replace(self, branches=(*self.branches, branch)), number
+
+    def _first_own(self, parent: int, at: int) -> int:
+        """The number, as people count, of the first step of a fork: that of the step which it replaces."""
+        shared = self.steps(parent)[:at]
+        return 1 + sum(not step.opening and not isinstance(step.decision, Message) for step in shared)
 
     def forks(self, number: int, at: int) -> tuple[Branch, ...]:
         """The branches that leave a branch after its first ``at`` steps."""

@@ -116,7 +116,7 @@ async def test_a_call_by_hand_from_the_past_is_a_branch_and_evaluates(store: Sto
         await until_shown(pilot, "scratch, no trace")
         assert debugger(app).scene.executed == 4  # type: ignore[union-attr]
         await pilot.press("f3")
-        await until_shown(pilot, "branch fork 2a")
+        await until_shown(pilot, "branch fork 3a")
         await until_shown(pilot, "hop 3 API ✓ recovered @3")
         assert debugger(app).scene.executed == 3  # type: ignore[union-attr]
         await pilot.press("a", *"Denver", "enter")
@@ -453,6 +453,19 @@ async def test_another_run_of_the_same_instance(store: Store) -> None:
         await until_shown(pilot, "Denver it is")
 
 
+async def test_editing_an_answer_names_the_key_for_another(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (_, pilot):
+        await pilot.press("end", "e")
+        await until_shown(pilot, "The cursor is on an answer: a gives another.")
+
+
+async def test_a_question_without_earlier_turns_says_so(store: Store) -> None:
+    alone = toy.instance(turns=(Turn(turn_id=0, query="Which brewer?"),))
+    async with opened(toy.wiring(instance="u-1", store=store, instances=[alone])) as (_, pilot):
+        await pilot.press("h")
+        await until_shown(pilot, "There are no earlier turns")
+
+
 async def test_editing_a_call_makes_a_branch(store: Store) -> None:
     wiring = toy.wiring(instance="u-1", store=store)
     async with opened(wiring) as (app, pilot):
@@ -461,6 +474,6 @@ async def test_editing_a_call_makes_a_branch(store: Store) -> None:
         await until_shown(pilot, "Run as step")
         assert "Zanzibar" in squeezed(app)
         await pilot.press("end", "!", "enter")
-        await until_shown(pilot, "branch fork 2a")
+        await until_shown(pilot, "branch fork 3a")
         await until_shown(pilot, "step 3: get_city")
         assert wiring.environment.calls[-1] == ("get_city", {"name": "Zanzibar!"})

@@ -205,7 +205,7 @@ async def test_branches_are_drawn_between_the_steps_and_enter_looks_at_one(store
         assert debugger(app).cursor == 0
         await pilot.press("enter")
         await until(pilot, lambda: "get_city" in pane(app, steps), "the first branch")
-        assert "fork 1a H +1 step" in pane(app, steps)
+        assert "fork 2a H +1 step" in pane(app, steps)
 
 
 @pytest.mark.parametrize("text", TOGETHER, ids=range(len(TOGETHER)))

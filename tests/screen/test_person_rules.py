@@ -81,7 +81,7 @@ async def test_a_ruling_counts_in_the_list_and_in_no_other_run(store: Store) -> 
 async def test_a_ruling_on_a_branch_is_none_on_the_run(store: Store) -> None:
     async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
         await pilot.press("b", "a", *"Denver", "enter")
-        await until_shown(pilot, "branch fork 2a")
+        await until_shown(pilot, "branch fork 3a")
         await pilot.press("J")
         await until_shown(pilot, "There is no verdict of what is shown")
         await pilot.press("v")

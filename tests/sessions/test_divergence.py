@@ -126,4 +126,4 @@ def test_a_tree_says_where_it_has_no_place() -> None:
     for _ in range(30):
         tree, number = tree.forked(0, 1)
         names.append(tree.branch(number).name)
-    assert len(set(names)) == 30 and names[0] == "fork 1a" and names[26] == "fork 1aa"
+    assert len(set(names)) == 30 and names[0] == "fork 2a" and names[26] == "fork 2aa"

@@ -59,7 +59,7 @@ async def test_an_edited_call_opens_a_branch_and_the_recording_goes_on(environme
     assert timeline.tree.steps(0) == before
     assert counts(timeline.steps) == ['{"count": 1}', '{"count": 101}', '{"count": 101}']
     assert [step.actor for step in timeline.steps] == ["recording", "human", "recording", "recording"]
-    assert timeline.branch.name == "fork 1a"
+    assert timeline.branch.name == "fork 2a"
     relations = [pair.relation for pair in timeline.compared(0, 1)]
     assert relations == ["same", "changed", "same", "same"]
 

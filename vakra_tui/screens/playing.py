@@ -27,7 +27,9 @@ class PlayingVerbs(DebugBase):
         """The call under the cursor in its form; run again it makes a branch from the step before."""
         row = self.row
         if row is None or row.call is None or row.call.raw_arguments is not None:
-            self.app.toast("The cursor is not on a call that can be edited.", warn=True)
+            told = f"The cursor is on an answer: {self.app.key_of('debugger.answer')} gives another."
+            on_answer = row is not None and row.answer is not None
+            self.app.toast(told if on_answer else "The cursor is not on a call that can be edited.", warn=True)
             return
         await self._call_a_tool(row)
 
