@@ -10,12 +10,15 @@ import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
 from screen_reading import until, until_settled, until_shown
 from screen_tour import Idle, Tour
 
+import toolenv.native.composed
+import toolenv.native.session
 from vakra_tui.app import VakraApp
 from vakra_tui.options import Options
 from vakra_tui.screens.instances import InstancesScreen
@@ -60,6 +63,13 @@ PICTURES = (
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the sample is built, once for all pictures."""
     return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(autouse=True)
+def no_durations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tools take no time: how long a call took is shown from a millisecond on."""
+    for module in (toolenv.native.session, toolenv.native.composed):
+        monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: 0.0))
 
 
 async def drawn(picture: Picture, monkeypatch: pytest.MonkeyPatch) -> str:
