@@ -187,3 +187,29 @@ async def test_a_limit_before_the_stream_is_waited_out_and_a_break_inside_is_not
     with pytest.raises(EndpointError, match="begun to answer"):
         await heard(endpoint)
     assert len(endpoint.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"content": 12, "tool_calls": "x"},
+        {"content": {"text": "42"}},
+        {"content": None, "tool_calls": {"name": "f"}},
+        {"content": None, "tool_calls": [{"id": "1"}, 7]},
+    ],
+)
+def test_a_message_of_another_shape_is_malformed_and_not_empty(message: dict[str, object]) -> None:
+    with pytest.raises(ProviderError, match="the message has"):
+        read_completion({"choices": [{"message": message}]})
+
+
+@pytest.mark.parametrize(
+    "message", [{"content": None}, {"content": "", "tool_calls": []}, {"content": [], "tool_calls": None}]
+)
+def test_a_message_without_words_is_empty(message: dict[str, object]) -> None:
+    completion = read_completion({"choices": [{"message": message}]})
+    assert not completion.content and not completion.tool_calls
+
+
+def test_a_message_that_says_something_is_read_whatever_stands_beside_it() -> None:
+    assert read_completion({"choices": [{"message": {"content": "42", "tool_calls": "x"}}]}).content == "42"

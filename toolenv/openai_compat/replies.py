@@ -75,7 +75,7 @@ def read_completion(body: Mapping[str, Any]) -> Completion:
         raise ProviderError("malformed", "the body has no choice with a message", status=None)
     assert isinstance(choice, Mapping)
     finish = choice.get("finish_reason")
-    return Completion(
+    completion = Completion(
         content=_text_of(message.get("content")),
         reasoning=_text_of(message.get("reasoning_content")) or _text_of(message.get("reasoning")),
         tool_calls=tuple(_calls(message)),
@@ -83,6 +83,20 @@ def read_completion(body: Mapping[str, Any]) -> Completion:
         model=body["model"] if isinstance(body.get("model"), str) else None,
         body=body,
     )
+    odd = _unreadable(message)
+    if odd and not (completion.content or completion.tool_calls or completion.reasoning):
+        raise ProviderError("malformed", f"the message has {odd}", status=None)
+    return completion
+
+
+def _unreadable(message: Mapping[str, Any]) -> str:
+    """What of a message has a shape that says nothing, in words; "" where a message without words is whole."""
+    content, calls = message.get("content"), message.get("tool_calls")
+    if content is not None and not isinstance(content, str | list):
+        return f"a content that is a JSON {type(content).__name__}"
+    if calls is not None and not isinstance(calls, list):
+        return f"tool_calls that are a JSON {type(calls).__name__}"
+    return "tool_calls that name no function" if calls else ""
 
 
 def _text_of(content: Json) -> str:
