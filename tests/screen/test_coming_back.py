@@ -191,6 +191,19 @@ async def test_a_run_is_stopped_and_goes_on(store: Store) -> None:
         await until(pilot, lambda: (scene := debugger(app).scene) is not None and scene.finished, "the end")
 
 
+async def test_a_stopped_evaluation_is_said_to_run_no_longer(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def never() -> None:
+        await asyncio.Event().wait()
+
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        monkeypatch.setattr(debugger(app).session, "_verdict", never)
+        await pilot.press("v")
+        await until_shown(pilot, "evaluating (X stops)")
+        await pilot.press("X")
+        await until_shown(pilot, "Stopped.")
+        await until(pilot, lambda: "evaluating" not in squeezed(app), "that nothing is being evaluated")
+
+
 async def test_nothing_to_stop_is_told(store: Store) -> None:
     async with opened(toy.wiring(instance="u-1", store=store)) as (_, pilot):
         await pilot.press("X")

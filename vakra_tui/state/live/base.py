@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Literal
 
 from eval.model import Verdict
 from sessions.trajectory import ExecutedTrajectory
-from toolenv.errors import DataError, EnvironmentFailure, StoreError
+from toolenv.errors import DataError, EnvironmentFailure, StoreError, VakraError
 from toolenv.model import Instance, ToolSpec
-from vakra_tui.state.live.stopping import Turns
+from vakra_tui.state.live.stopping import T, Turns
 from vakra_tui.state.remarks import Marking
 from vakra_tui.state.scene import BranchRow, Scene
 
@@ -135,6 +135,15 @@ class SessionBase(Turns):
                 asked.pop(0)
         except StoreError as error:
             self._store_problem = str(error)
+
+    async def in_turn(self, verb: Callable[..., Awaitable[T]], *arguments: object) -> T:
+        """A verb in its turn; what it said of its work is gone from the scene also where it is stopped or fails."""
+        try:
+            return await super().in_turn(verb, *arguments)
+        except VakraError:
+            if self.scene is not None and self.scene.working != self._what_works():
+                await self._show(force=True)
+            raise
 
     async def _show(self, *, force: bool = False) -> None:
         now = time.monotonic()
