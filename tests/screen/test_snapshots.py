@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from screen_reading import until, until_settled, until_shown
 from screen_tour import Idle, Tour
 
+import sessions.calling
 import toolenv.native.composed
 import toolenv.native.session
 from vakra_tui.app import VakraApp
@@ -68,7 +69,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def no_durations(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tools take no time: how long a call took is shown from a millisecond on."""
-    for module in (toolenv.native.session, toolenv.native.composed):
+    for module in (sessions.calling, toolenv.native.session, toolenv.native.composed):
         monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: 0.0))
 
 
