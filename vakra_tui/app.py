@@ -349,10 +349,12 @@ class VakraApp(Chrome):
         self.engine.post(self.engine.loop, self.world.hint_seen)
 
     def action_problems(self) -> None:
-        """All problems of dataset and runs, one a line."""
+        """Why steps are not kept, where they are not, and all problems of dataset and runs, one a line."""
         from vakra_tui.screens.message import MessageScreen
 
-        text = "\n".join(self.world.problems) or "Nothing odd was found in the data."
+        reasons = [getattr(getattr(screen, "scene", None), "store_problem", "") for screen in self.screen_stack]
+        unkept = [f"Steps are not kept: {reason}" for reason in reasons if reason]
+        text = "\n".join((*unkept, *self.world.problems)) or "Nothing odd was found in the data."
         self.push_screen(MessageScreen("Problems in the data", text))
 
     async def action_quit(self) -> None:

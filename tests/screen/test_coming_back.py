@@ -204,6 +204,17 @@ async def test_a_stopped_evaluation_is_said_to_run_no_longer(store: Store, monke
         await until(pilot, lambda: "evaluating" not in squeezed(app), "that nothing is being evaluated")
 
 
+async def test_why_steps_are_not_kept_can_be_read_whole(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        monkeypatch.setattr(debugger(app).session, "_store_problem", "The disk is full. " * 8 + "The end.")
+        await pilot.press("v")
+        await until_shown(pilot, "steps are not kept")
+        await until_settled(pilot)
+        app.call_later(app.action_problems)
+        await until_shown(pilot, "Steps are not kept: The disk is full.")
+        await until_shown(pilot, "The end.")
+
+
 async def test_nothing_to_stop_is_told(store: Store) -> None:
     async with opened(toy.wiring(instance="u-1", store=store)) as (_, pilot):
         await pilot.press("X")
