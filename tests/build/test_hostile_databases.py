@@ -131,6 +131,28 @@ async def test_odd_names_and_statements_build_or_are_reported(tmp_path: Path) ->
     assert await errors_of(out) == []
 
 
+async def test_joined_tables_with_odd_names_become_chains(tmp_path: Path) -> None:
+    path = tmp_path / "joined.sqlite"
+    connection = sqlite3.connect(path)
+    connection.executescript(
+        """
+        CREATE TABLE "it's a table (old/new-ish)" ("group by" TEXT, "from" TEXT);
+        CREATE TABLE "order" (name TEXT, "group by" TEXT);
+        INSERT INTO "it's a table (old/new-ish)" VALUES ('a', 'Oslo'), ('b', 'Bergen');
+        INSERT INTO "order" VALUES ('Ada', 'a'), ('Bo', 'b'), ('Cy', 'b');
+        """
+    )
+    connection.commit()
+    connection.close()
+    sql = (
+        'SELECT t."from" FROM "order" AS o JOIN "it\'s a table (old/new-ish)" AS t ON o."group by" = t."group by" '
+        "WHERE o.name = 'Bo'"
+    )
+    out, built = await built_from(tmp_path, path, [("Which town is the group of Bo from?", sql)])
+    assert [r for r in built.rejections if r.stage.endswith("chain")] == []
+    assert await errors_of(out) == []
+
+
 async def test_a_database_without_anything(tmp_path: Path) -> None:
     path = tmp_path / "nothing.sqlite"
     sqlite3.connect(path).close()

@@ -59,13 +59,14 @@ def make_universe(plan: SelectPlan, style: Style, *, uuid: str, domain: str, que
     taken: dict[str, int] = {}
     tables = []
     for table in plan.tables:
-        number = taken.get(table.table, 0)
-        taken[table.table] = number + 1
+        prefix = re.sub(r"\W", "_", table.table)
+        number = taken.get(prefix, 0)
+        taken[prefix] = number + 1
         tables.append(
             UniverseTable(
                 alias=table.alias if len(plan.tables) > 1 else "",
                 original_name=table.table,
-                modified_name=table.table if number == 0 else f"{table.table}_{number}",
+                modified_name=prefix if number == 0 else f"{prefix}_{number}",
             )
         )
     conditions = tuple((_written(j.left), _written(j.right), "INNER") for j in plan.joins)
