@@ -68,9 +68,9 @@ async def test_scores_lead_from_a_bar_to_the_instances_behind_it(store: Store) -
         await until_shown(pilot, "leaderboard (mean)")
         text = squeezed(app)
         assert "first 3 counted" in text
-        assert "33.3%" in text and "1/3" in text
-        assert "100.0%" in text and "3/3" in text
-        assert "weighted first 2/6, second 6/6: an instance with API and RAG counts twice" in text
+        assert "33.3%" in text and "100.0%" in text
+        assert "2/6 w" in text and "6/6 w" in text
+        assert "w: an instance with API and RAG counts twice; each once: first 1/3, second 3/3" in text
         await to_row(pilot, "first, capability 4")
         await until_shown(pilot, "enter lists 3 instances, f the 2 of them that are not right")
         await pilot.press("f")

@@ -143,15 +143,18 @@ class ScoreRows:
                 if score is None:
                     yield self._empty(width, f"capability {name}", index, "none counted")
                     continue
-                counts = f"{score.correct}/{score.n}"
+                doubled = score.weighted_total != score.n
+                counts = (
+                    f"{score.weighted_correct}/{score.weighted_total} w" if doubled else f"{score.correct}/{score.n}"
+                )
                 figure = Behind(kind="capability", name=name)
                 yield self._bar(width, f"capability {name}", index, score.score, score.ci95, counts, figure)
                 yield from _reach(width, score.range)
-                if score.weighted_total != score.n:
+                if doubled:
                     who = f"{one_line(source.name, 30)} " if len(self._sources) > 1 else ""
-                    weighted.append(f"{who}{score.weighted_correct}/{score.weighted_total}")
+                    weighted.append(f"{who}{score.correct}/{score.n}")
             if weighted:
-                words = f"  weighted {', '.join(weighted)}: an instance with API and RAG counts twice"
+                words = f"  w: an instance with API and RAG counts twice; each once: {', '.join(weighted)}"
                 yield from text_rows(width, words, "dim")
 
     def _sieve(self, width: int) -> Iterator[Row]:
