@@ -20,6 +20,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import os
 import sys
@@ -53,6 +54,7 @@ def measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
     if options.only in (None, "stalls"):
         import tui_stalls
 
+        gc.collect()  # what the parts before left is not collected while callbacks are timed
         results["stalls"] = tui_stalls.run(folder / "stalls")
     return results
 
