@@ -16,6 +16,7 @@ from toolenv.build.connectivity import HOP_WEIGHTS, Connectivity, HopChain, quot
 from toolenv.build.database_schema import DatabaseSchema, read_schema
 from toolenv.build.endpoints import EndpointCatalogue, refuse_other_answer
 from toolenv.build.entities import Entities
+from toolenv.build.families import families, signature
 from toolenv.build.gold import Gold
 from toolenv.build.hops import HopTemplate, gold_joins, question_hops
 from toolenv.build.multi_source import MultiSource, MultiSourceMaker
@@ -112,6 +113,7 @@ class Generator:
         self._rejections: list[Rejection] = []
         self._tested: frozenset[str] = frozenset()
         self._stated: dict[str, Split] = {}
+        self._families: Mapping[str, str] = {}
 
     def make(self) -> Generated:
         """Everything of the domain. Raises ``EnvironmentFailure`` when the database cannot be read."""
@@ -121,6 +123,8 @@ class Generator:
             schema = read_schema(gold.connection)
             self._keep_stated(schema)
             accepted = self._endpoints(schema, gold)
+            self._families = families([(normal_text(q.question), key) for q, key, _ in accepted])
+            self._stated = {self._family(key): split for key, split in self._stated.items()}
             vocabulary = Vocabulary(
                 [q.question for q in given.questions],
                 [t.name for t in schema.tables] + [c.name for t in schema.tables for c in t.columns],
@@ -175,7 +179,7 @@ class Generator:
         """Where few hops lead on to others, dividing them would leave neither split enough: then test has them all."""
         leading = {t.template.key for t in templates if t.phrase_asked}
         if len(leading) < _LEADING_HOPS:
-            self._tested = frozenset(leading)
+            self._tested = frozenset(self._family(key) for key in leading)
 
     def _keep_stated(self, schema: DatabaseSchema) -> None:
         """The templates that stated tasks use belong to the split that is stated. Raises ``DataError`` for two."""
@@ -191,12 +195,16 @@ class Generator:
                         f"the stated task {task.key!r} is for {task.split}, but another split uses its {hop.query!r}"
                     )
 
+    def _family(self, template_key: str) -> str:
+        return self._families.get(signature(template_key), template_key)
+
     def _split(self, template_key: str) -> Split:
-        if template_key in self._stated:
-            return self._stated[template_key]
-        if template_key in self._tested:
+        family = self._family(template_key)
+        if family in self._stated:
+            return self._stated[family]
+        if family in self._tested:
             return "test"
-        digest = hashlib.sha256(f"{self._settings.seed}/{template_key}".encode()).digest()
+        digest = hashlib.sha256(f"{self._settings.seed}/{family}".encode()).digest()
         return "train" if int.from_bytes(digest[:8], "big") < self._settings.train_share * 2**64 else "test"
 
     def _reject(self, stage: str, subject: str, error: NotBuildable | str) -> None:
