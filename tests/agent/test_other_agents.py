@@ -188,10 +188,24 @@ async def test_commands_that_misbehave(mode: str, word: str) -> None:
     await agent.aclose()
 
 
-async def test_the_agent_of_the_documentation(tmp_path: Path) -> None:
+def documented(word: str) -> str:
+    """The example of the page on agents that holds ``word``."""
     page = (HERE.parent.parent / "docs" / "agents.md").read_text(encoding="utf-8")
+    (found,) = (part.split("```")[0] for part in page.split("```python\n")[1:] if word in part.split("```")[0])
+    return found
+
+
+async def test_the_plug_in_of_the_documentation() -> None:
+    names: dict[str, Any] = {}
+    exec(compile(documented("def make("), "documented", "exec"), names)
+    environment = ToyEnvironment()
+    done = await run_agent(instance(), PluginAgent("mine", names["make"]), environment)
+    assert done.status == "gave up" and environment.session.made == [("list_teams", {})]
+
+
+async def test_the_agent_of_the_documentation(tmp_path: Path) -> None:
     program = tmp_path / "documented.py"
-    program.write_text(page.split("```python\n")[1].split("```")[0], encoding="utf-8")
+    program.write_text(documented("sys.stdin"), encoding="utf-8")
     environment = ToyEnvironment()
     agent = CommandAgent(f"{sys.executable} {program}")
     done = await run_agent(instance(), agent, environment)

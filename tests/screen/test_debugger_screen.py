@@ -198,13 +198,13 @@ async def test_declining_and_exporting(store: Store, tmp_path: Path) -> None:
             await pilot.press("E")
             await until_shown(pilot, "Export this branch as")
             await pilot.press(*(["enter"] if kind == "prediction" else ["down", "enter"]))
+            if kind == "reference":
+                await until_shown(pilot, "Write this branch as ground truth?")
+                await pilot.press("down", "enter")
             await until_shown(pilot, "Folder to write it to")
             field = app.screen.query_one("#answer")
             field.value = str(tmp_path / kind)  # type: ignore[attr-defined]
             await pilot.press("enter")
-            if kind == "reference":
-                await until_shown(pilot, "Write this branch as ground truth?")
-                await pilot.press("down", "enter")
             await until(pilot, lambda kind=kind: any((tmp_path / kind).rglob("*.json")), "the file")  # type: ignore[misc]
     (path,) = (tmp_path / "prediction").rglob("*.json")
     (record,) = json.loads(path.read_text())

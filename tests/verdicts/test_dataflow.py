@@ -316,8 +316,8 @@ def test_an_argument_is_traced_to_where_it_was_first_seen():
         context=[("Who is Thor?", ["A god of 1962"])],
     )
     assert seen(past, name="marvel comics") == [("query", None)]
-    assert seen(past, name="Thor") == [("context", 0)]
-    assert seen(past, name="A god of 1962") == [("context", 0)]
+    assert seen(past, name="Thor") == [("context", 1)]
+    assert seen(past, name="A god of 1962") == [("context", 1)]
     assert seen(past, name="Hellboy", id=77) == [("response", 1), ("response", 1)]
     assert seen(past, data_label="filtered_1") == [("handle", 2)]
     assert seen(past, key_name="hero_id", value=8, n=5) == [("response", 2)] * 3

@@ -131,8 +131,8 @@ class TakingVerbs(DebugBase):
         except VakraError as error:
             self.app.report(str(error))
             return
-        place = await asyncio.to_thread(path.expanduser().absolute)
-        self.app.toast(f"Written: {place}")
+        whole = await asyncio.to_thread(path.expanduser().absolute)
+        self.app.toast(f"Written: {whole}")
 
     async def _exported(self, kind: str, place: str) -> Path:
         """Write the branch; a file that is there already and holds something else is replaced only with consent."""
