@@ -57,6 +57,8 @@ class InstancesScreen(NarrowingVerbs):
     """A virtual list with a search line."""
 
     CSS_PATH = "instances.tcss"
+    AUTO_FOCUS = "#instances"
+    """Never the search line, which is focusable while it is hidden."""
     CONTEXT: ClassVar[str] = "instances"
     BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
 

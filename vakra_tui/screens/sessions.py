@@ -30,6 +30,8 @@ class SessionsScreen(Screen[None]):
     """A virtual list that reads the store a page at a time, with a search line."""
 
     CSS_PATH = "instances.tcss"
+    AUTO_FOCUS = "#sessions"
+    """Never the search line, which is focusable while it is hidden."""
     CONTEXT: ClassVar[str] = "sessions"
     BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
 
