@@ -14,8 +14,13 @@ def test_the_order_of_tables_is_no_difference() -> None:
     assert signature(ONE) != signature(OTHER)
 
 
-def test_the_same_columns_of_other_tables_are_a_difference() -> None:
-    assert signature(ONE) != signature(TURNED.replace("t1.organ", "t2.organ"))
+def test_names_in_the_response_and_joined_columns_are_no_difference() -> None:
+    named = ONE.replace("count(*)", "count(t1.name) as number")
+    assert signature(named) == signature(TURNED.replace("count(*)", "count(t1.name)"))
+
+
+def test_other_conditions_are_a_difference() -> None:
+    assert signature(ONE) != signature(ONE.replace("t2.organ =", "t2.organ <>"))
 
 
 def test_templates_of_one_question_are_one_family() -> None:

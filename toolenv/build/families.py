@@ -5,21 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-_ALIASED = re.compile(r"(\w+) as (t\d+)\b")
-_ALIAS = re.compile(r"\bt\d+\b")
+_ALIASED = re.compile(r" as \w+")
+_TABLE_OF = re.compile(r"\bt\d+\.")
 _TOKEN = re.compile(r"[\w.]+|[^\s\w]")
 
 
 def signature(template_key: str) -> str:
-    """What a template's key is made of, without the order of its tables, conditions and columns.
+    """What a template's key is made of, without the order of its tables, conditions and columns, without the names of
+    its columns in the response, and without the tables of its columns, which a join by equality makes alike.
 
     Two templates with one signature join and ask for the same things, in another order; in rare cases they only use
     the same words, which keeps them in one split as well.
     """
-    tables = {alias: table for table, alias in _ALIASED.findall(template_key)}
-    text = _ALIASED.sub(r"\1", template_key)
-    text = _ALIAS.sub(lambda found: tables.get(found[0], found[0]), text)
-    return " ".join(sorted(_TOKEN.findall(text)))
+    return " ".join(sorted(_TOKEN.findall(_TABLE_OF.sub("", _ALIASED.sub("", template_key)))))
 
 
 def families(asked: Sequence[tuple[str, str]]) -> Mapping[str, str]:
