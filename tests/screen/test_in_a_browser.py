@@ -30,6 +30,7 @@ async def test_the_page_shows_the_debugger_and_reacts_to_keys(tmp_path: Path) ->
         await page.press("Escape", "Escape")
         await page.until_shown("built-in sample", "instances")
         await page.press("/", "Slash", text="/")
+        await page.until_shown("find words of query")
         for letter in "noble":
             await page.press(letter, f"Key{letter.upper()}", text=letter)
         await page.until_shown("noble gas")
