@@ -26,6 +26,7 @@ from sessions.store.records import (
 )
 from sessions.store.store import Store
 from sessions.trajectory import Step
+from toolenv.errors import StoreError
 from toolenv.model import Json
 
 T = TypeVar("T")
@@ -41,6 +42,7 @@ class AsyncStore:
     def __init__(self, store: Store) -> None:
         self.store = store
         self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="store")
+        self._closed = False
 
     @classmethod
     async def open(
@@ -59,12 +61,18 @@ class AsyncStore:
         return self.store.read_only
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run any method of the store in the worker."""
+        """Run any method of the store in the worker. Raises ``StoreError`` once the store is closed."""
+        if self._closed:
+            raise StoreError("The session store is closed.")
         return await asyncio.get_running_loop().run_in_executor(self._worker, partial(work, *args, **kwargs))
 
     async def close(self) -> None:
         """Wait for what was asked, then close."""
-        await self.run(self.store.close)
+        if self._closed:
+            return
+        closing = asyncio.get_running_loop().run_in_executor(self._worker, self.store.close)
+        self._closed = True
+        await closing
         self._worker.shutdown(wait=False)
 
     def sink(self, session_id: int, branch: int) -> BranchSink:

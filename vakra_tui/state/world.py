@@ -262,15 +262,21 @@ class World(Gathering):
                     together[item.position].verdicts[name] = verdict
 
     async def _keep_verdicts(self, run: str, unit: Unit, verdicts: Sequence[Verdict], context: ScoringContext) -> None:
-        """Keep what was scored, so that it need not be scored again; a store that refuses stops nobody."""
+        """Keep what was scored, so that it need not be scored again.
+
+        A store that refuses stops nobody; it is told among the problems.
+        """
         store = self.keeping.ready()
         if store is None:
             return
         rulings = await self.rulings.about(self.run_fingerprint(run))
         index = list(self._runs).index(run)
-        # RuntimeError: the store's thread has ended, as the program is being left.
-        with contextlib.suppress(StoreError, RuntimeError):
+        try:
             await store.run(self.wiring.kept.keep, index, unit, verdicts, context, rulings)
+        except StoreError as error:
+            told = f"Verdicts are not kept: {error}"
+            if told not in self.problems:
+                self.problems = (*self.problems, told)
 
     def _of_domain(self, entry: Entry, run: str) -> list[Entry]:
         """The rows that share a row's capability and domain and have something to score in a run."""
