@@ -7,6 +7,7 @@ needs no guard of its own, and whether a record can be used does not depend on h
 from __future__ import annotations
 
 import json
+import re
 from typing import Final
 
 from toolenv.model import Json
@@ -16,6 +17,10 @@ MAX_DEPTH: Final = 100
 
 TOO_DEEP: Final = f"is nested too deeply (more than {MAX_DEPTH} levels)"
 TOO_LONG_NUMBER: Final = "holds a number of more digits than can be read"
+
+
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
+_LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 class TooDeep(ValueError):
@@ -33,6 +38,31 @@ def decoded(text: str | bytes) -> Json:
         raise TooDeep from error
     if is_too_deep(value):
         raise TooDeep
+    return value
+
+
+def decoded_file(raw: bytes) -> Json:
+    """The value of a whole JSON file; raises as ``decoded`` does.
+
+    What is no character costs itself only: half a surrogate pair, and a byte that is not UTF-8, become U+FFFD.
+    """
+    value = decoded(raw.decode("utf-8-sig", "replace"))
+    return without_lone_surrogates(value) if may_hold_lone_surrogates(raw) else value
+
+
+def may_hold_lone_surrogates(raw: bytes) -> bool:
+    """Whether a JSON text writes surrogates at all, paired or not: the cheap question before each text is looked at."""
+    return _SURROGATE_ESCAPE.search(raw) is not None
+
+
+def without_lone_surrogates(value: Json) -> Json:
+    """Half a surrogate pair is no character and cannot be stored: it becomes U+FFFD."""
+    if isinstance(value, str):
+        return _LONE_SURROGATE.sub("\ufffd", value)
+    if isinstance(value, list):
+        return [without_lone_surrogates(item) for item in value]
+    if isinstance(value, dict):
+        return {without_lone_surrogates(name): without_lone_surrogates(item) for name, item in value.items()}
     return value
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from sessions.dataflow.calls import MadeCalls
 from toolenv.build.decontamination import AskedFact, asked_fact, leaks
 from toolenv.build.source import Passage
 from toolenv.dataset import Dataset
+from toolenv.decoding import decoded_file
 from toolenv.model import Instance
 from toolenv.policy import applicability_of, policy_of
 from toolenv.values import atoms, decode
@@ -43,7 +43,7 @@ class Collections:
     def _of(self, name: str) -> tuple[Passage, ...]:
         if name not in self._passages:
             path = self._dataset.documents(name)
-            content = json.loads(path.read_text(encoding="utf-8")) if path is not None else []
+            content = decoded_file(path.read_bytes()) if path is not None else []
             self._passages[name] = tuple(
                 Passage(doc_id=str(p.get("doc_id")), text=p["text"])
                 for p in content

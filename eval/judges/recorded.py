@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-import msgspec
-
 from eval.case import Case
 from eval.model import Gate, Outcome, Ruling
+from toolenv.decoding import decoded_file, what_is_wrong
 from toolenv.errors import DataError
 from toolenv.files import endless
 
@@ -95,9 +94,9 @@ class RecordedJudge:
 
 def _read_line(line: bytes) -> tuple[tuple[str | None, str, str], Ruling]:
     try:
-        record: Any = msgspec.json.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise DataError(f"not JSON ({error}).") from error
+        record: Any = decoded_file(line)
+    except ValueError as error:
+        raise DataError(f"it {what_is_wrong(error)}.") from error
     if not isinstance(record, dict):
         raise DataError("not a JSON object.")
     run, uuid, gate, outcome = (record.get(key) for key in ("run", "uuid", "gate", "ruling"))

@@ -169,3 +169,38 @@ async def test_http_gives_the_same_answer_as_the_call_in_process(tools_of: Tools
     assert over_http.json() == json.loads((await tools.call("get_legs", {"name": "Löwe"})).text) == {"found": 4}
     assert [o.tool for o in operations(document.json(), "zoo")] == list(tools.specs())
     assert refused.status_code == 422
+
+
+@pytest.mark.parametrize(
+    ("mark", "written"),
+    [
+        ("lone \\ud83d half", "lone \ufffd half"),
+        ("paired \\ud83d\\ude00", "paired \U0001f600"),
+        ("byte \udc80", "byte \ufffd"),
+    ],
+)
+def test_what_is_no_character_costs_itself_only(tmp_path: Path, mark: str, written: str) -> None:
+    endpoints = (BY_NAME, endpoint("get_all", "SELECT name FROM animal", "list"))
+    text = dump_endpoints(EndpointFile(format=FORMAT, domain="zoo", endpoints=endpoints))
+    path = tmp_path / "zoo.json"
+    path.write_bytes(text.replace("Finds get_all", mark).encode("utf-8", "surrogateescape"))
+    read = load_endpoints(path)
+    assert [e.summary for e in read.endpoints] == ["Finds get_legs", written]
+    "".join(e.summary for e in read.endpoints).encode("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b'{"format": "vakra-tui/endpoints@1", "domain": "zo', "is not valid JSON"),
+        (b"[" * 3000 + b"]" * 3000, "is nested too deeply"),
+        (b'{"format": 1, "domain": "zoo", "endpoints": []}', "is not valid vakra-tui/endpoints@1: Expected `str`"),
+        (b"\x00\xff\x00", "is not valid JSON"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "zoo.json"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="zoo.json") as told:
+        load_endpoints(path)
+    assert said in str(told.value)

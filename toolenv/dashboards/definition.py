@@ -26,6 +26,7 @@ from typing import Literal
 
 import msgspec
 
+from toolenv.decoding import decoded_file, what_is_wrong
 from toolenv.errors import DataError
 from toolenv.model import Value
 
@@ -89,11 +90,13 @@ class EndpointFile(Value, frozen=True):
 def load_endpoints(path: Path) -> EndpointFile:
     """Read and check an endpoint file. Raises ``DataError`` that names the file and the endpoint at fault."""
     try:
-        content = msgspec.json.decode(path.read_bytes(), type=EndpointFile)
+        content = msgspec.convert(decoded_file(path.read_bytes()), EndpointFile)
     except OSError as error:
         raise DataError(f"endpoint file {path} cannot be read ({error.strerror}); check the path.") from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except msgspec.ValidationError as error:
         raise DataError(f"endpoint file {path} is not valid {FORMAT}: {error}.") from error
+    except ValueError as error:
+        raise DataError(f"endpoint file {path} {what_is_wrong(error)}.") from error
     if content.format != FORMAT:
         raise DataError(f"endpoint file {path} has format {content.format!r}; only {FORMAT!r} can be read.")
     problem = _problem(content.endpoints)

@@ -11,7 +11,6 @@ Input and output are paired by uuid; either may be missing. Of records with one 
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -26,6 +25,7 @@ from toolenv.dataset.layout import capability_folders, domain_files, is_domain_n
 from toolenv.dataset.record_file import RecordFile, Span
 from toolenv.dataset.records import instance_from
 from toolenv.dataset.universes import ListedUniverses, UniverseFile, style_of_calls, universe_from
+from toolenv.decoding import decoded_file
 from toolenv.domains import confusable_with
 from toolenv.errors import DataError
 from toolenv.model import CAPABILITY_DIRS, Instance, Json, Universe, Value
@@ -341,7 +341,7 @@ class Dataset:
         if not path.is_file():
             return {}
         try:
-            value = json.loads(path.read_text(encoding="utf-8-sig"))
+            value = decoded_file(path.read_bytes())
         except (OSError, ValueError, RecursionError):
             self._say(f"configs/{name} cannot be read as JSON.")
             return {}

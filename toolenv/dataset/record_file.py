@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from toolenv.decoding import TooDeep, is_too_deep, what_is_wrong
+from toolenv.decoding import TooDeep, is_too_deep, may_hold_lone_surrogates, what_is_wrong, without_lone_surrogates
 from toolenv.errors import DataError
 from toolenv.model import Json, Value
 
@@ -25,8 +25,6 @@ _BLANK = re.compile(r"[ \t\r\n]*")
 _TOKENS = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\]]|"', re.DOTALL)
 _SCALAR_END = re.compile(r"[\s,\]}]")
 _ESCAPED_BYTES = re.compile(r"[\udc80-\udcff]")
-_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
-_LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 Visitor = Callable[[int, Json], None]
 """Called with a record's place in ``spans`` and its value; the value is not kept."""
@@ -331,18 +329,7 @@ def _byte_length(text: str) -> int:
 
 def _decoded(raw: bytes) -> Json:
     value = json.loads(raw.decode("utf-8"))
-    return _without_lone_surrogates(value) if _SURROGATE_ESCAPE.search(raw) else value
-
-
-def _without_lone_surrogates(value: Json) -> Json:
-    """Half a surrogate pair is no character and cannot be stored: it becomes U+FFFD."""
-    if isinstance(value, str):
-        return _LONE_SURROGATE.sub("\ufffd", value)
-    if isinstance(value, list):
-        return [_without_lone_surrogates(item) for item in value]
-    if isinstance(value, dict):
-        return {_without_lone_surrogates(name): _without_lone_surrogates(item) for name, item in value.items()}
-    return value
+    return without_lone_surrogates(value) if may_hold_lone_surrogates(raw) else value
 
 
 def records_of(file: RecordFile) -> Iterator[tuple[Span, Json]]:
