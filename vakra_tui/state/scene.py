@@ -6,6 +6,7 @@ nothing and computes nothing.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Literal
 
 from eval.model import Verdict
@@ -237,8 +238,12 @@ class Scene(Value, frozen=True):
 
     @property
     def executed(self) -> int:
-        """Number of rows that were executed."""
-        return sum(row.step is not None for row in self.rows)
+        """Number of rows that were executed: they come first, those of the recording that are to come after them."""
+        return bisect_left(self.rows, True, key=_is_to_come)
+
+
+def _is_to_come(row: StepRow) -> bool:
+    return row.step is None
 
 
 def columns_of(scene: Scene) -> dict[str, tuple[str, ...]]:
