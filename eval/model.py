@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Final, Literal
+
+import msgspec
 
 from toolenv.model import Value
+from toolenv.values import shortened
 
 Outcome = Literal["pass", "fail", "skipped", "undecided"]
 StageName = Literal["policy", "tool_sequence", "final_response"]
@@ -15,8 +18,18 @@ Status = Literal["scored", "missing", "unscored", "extra"]
 UnscoredReason = Literal["environment", "judge", "not recorded", "ground truth failed", "no ground truth"]
 SieveClass = Literal["tool_selection", "argument_names", "argument_values", "answer", "none", "undecided"]
 
+LONGEST_REASON: Final = 2000
+"""Characters of a sentence in a verdict: reasons quote data, and data may be of any size."""
+
 Evidence = Mapping[str, Any]
 """What a reason points at: keys such as ``hop`` (1-based), ``step`` (1-based), ``missing``, ``argument``, ``value``."""
+
+
+def _bound(value: Value, name: str) -> None:
+    """Cut a sentence of a value that is being made, visibly, at ``LONGEST_REASON``."""
+    text: str = getattr(value, name)
+    if len(text) > LONGEST_REASON:
+        msgspec.structs.force_setattr(value, name, shortened(text, LONGEST_REASON))
 
 
 class Ruling(Value, frozen=True):
@@ -26,6 +39,9 @@ class Ruling(Value, frozen=True):
     decided_by: DecidedBy | None = None
     reason: str = ""
     evidence: tuple[Evidence, ...] = ()
+
+    def __post_init__(self) -> None:
+        _bound(self, "reason")
 
 
 class StageResult(Value, frozen=True):
@@ -37,6 +53,9 @@ class StageResult(Value, frozen=True):
     reason: str
     evidence: tuple[Evidence, ...] = ()
     rulings: Mapping[str, Ruling | None] | None = None
+
+    def __post_init__(self) -> None:
+        _bound(self, "reason")
 
 
 class Verdict(Value, frozen=True):
@@ -58,3 +77,6 @@ class Verdict(Value, frozen=True):
     detail: str = ""
     marks: tuple[str, ...] = ()
     repair: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        _bound(self, "detail")

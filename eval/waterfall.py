@@ -18,6 +18,7 @@ from eval.model import Ruling, SieveClass, StageName, StageResult, Status, Unsco
 from eval.sieve import sieve_class
 from sessions.dataflow import GroundTruthAnalysis, PredictionAnalysis
 from sessions.trajectory import ExecutedTrajectory
+from toolenv.values import shortened
 
 STAGES: tuple[StageName, ...] = ("policy", "tool_sequence", "final_response")
 
@@ -60,7 +61,8 @@ async def evaluate(case: Case, *, judge: Judge) -> Verdict:
         if truth.failed is not None and not is_vacuous(truth):
             made = truth.failed
             where = "the opening" if made.number == 0 else f"hop {made.number}"
-            detail = f"the ground truth's own call fails: {where} ({made.call.name}) answers {made.text[:300]!r}"
+            where = f"{where} ({shortened(made.call.name)})"
+            detail = f"the ground truth's own call fails: {where} answers {shortened(made.text, 300)!r}"
             return unscored(*place, "ground truth failed", detail)
         decided = sequence_ruling(truth, prediction)
         if decided is not None:
@@ -131,7 +133,7 @@ def _unanswered(executed: ExecutedTrajectory) -> tuple[UnscoredReason, str] | No
         kind = step.result.error_kind if step.result is not None else None
         if kind in _UNANSWERED:
             text = step.result.text if step.result is not None else ""
-            return _UNANSWERED[kind], f"step {number} was not answered: {text[:300]}"
+            return _UNANSWERED[kind], f"step {number} was not answered: {shortened(text, 300)}"
     return None
 
 

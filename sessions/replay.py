@@ -12,6 +12,7 @@ from sessions.calling import call_in_time
 from sessions.trajectory import CallTool, Step
 from toolenv.environment import TableView, ToolEnvironment, ToolSession
 from toolenv.model import Instance, ToolResult, Value
+from toolenv.values import shortened
 
 NEVER_REPLAYED = frozenset({"timed_out", "cancelled", "environment", "not_recorded"})
 """Steps that got no answer: running them again by itself could do something twice that was never wanted once."""
@@ -87,7 +88,7 @@ def compared(before: ToolResult | None, now: ToolResult) -> Drift:
     if before.failed != now.failed:
         return Drift(
             outcome="drifted",
-            difference=f"{_outcome(before)} before, {_outcome(now)} now: {now.text[:200]}",
+            difference=f"{_outcome(before)} before, {_outcome(now)} now: {shortened(now.text, 200)}",
         )
     if before.text == now.text or _as_json(before.text) == _as_json(now.text):
         return Drift(outcome="same")
@@ -120,6 +121,6 @@ def difference(before: str, now: str) -> str:
 def _first_differing_line(before: str, now: str) -> str:
     for number, (old, new) in enumerate(zip_longest(before.splitlines(), now.splitlines()), start=1):
         if old != new:
-            shown = ["(no line)" if line is None else line[:200] for line in (old, new)]
+            shown = ["(no line)" if line is None else shortened(line, 200) for line in (old, new)]
             return f"Line {number}:\n-{shown[0]}\n+{shown[1]}"
     return "They differ in line endings only."

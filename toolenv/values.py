@@ -225,6 +225,24 @@ def atoms(value: Json) -> Iterator[Atom]:
             yield item
 
 
+SHOWN_AT_MOST: Final = 80
+"""Characters of one value that a sentence quotes."""
+
+
+def shown_value(value: Atom, at_most: int = SHOWN_AT_MOST) -> str:
+    """A value as a sentence shows it: texts in quotes, texts and numbers cut visibly where they are long."""
+    if value is None:
+        return "null"
+    if isinstance(value, str):
+        return f"'{shortened(value, at_most)}'"
+    return shortened(str(value), at_most)
+
+
+def shortened(text: str, at_most: int = SHOWN_AT_MOST) -> str:
+    """The text, or its beginning and three dots in ``at_most`` characters."""
+    return text if len(text) <= at_most else text[: at_most - 3] + "..."
+
+
 def keys(value: Json) -> Iterator[Key]:
     """The keys of every atom of a decoded JSON value, in document order."""
     return (key(atom) for atom in atoms(value))

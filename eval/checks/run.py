@@ -21,7 +21,7 @@ from toolenv.errors import DataError, EnvironmentFailure
 from toolenv.model import Instance, Json, Prediction
 from toolenv.policy import source_of
 from toolenv.recorded.aliases import own_name
-from toolenv.values import ValueIndex, atoms, decode, key
+from toolenv.values import ValueIndex, atoms, decode, key, shortened
 
 RUN = "oracle"
 
@@ -90,7 +90,7 @@ class _Checker:
             truth = await execute_truth(instance, environment)
             if truth.analysis.failed is not None:
                 failed = truth.analysis.failed
-                detail = f"call {failed.number} ({failed.call.name}) answers {failed.text[:200]!r}"
+                detail = f"call {failed.number} ({failed.call.name}) answers {shortened(failed.text, 200)!r}"
                 return [_on(instance, "ground truth fails", detail)], None
             verdict = await self._verdict(instance, truth)
         except (EnvironmentFailure, DataError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from eval.gates.evidence import capped
 from eval.model import Evidence, Ruling
 from sessions.dataflow import GroundTruthAnalysis, HopRecovery, Need, PredictionAnalysis, recover
-from toolenv.values import Atom
+from toolenv.values import Atom, shortened
 
 SHOWN_MISSING = 5
 """How many missing facts a sentence names; the evidence has them all."""
@@ -52,7 +52,7 @@ def recovery_ruling(truth: GroundTruthAnalysis, prediction: PredictionAnalysis) 
         return Ruling(outcome="fail", decided_by="offline", reason="; ".join(map(_lack, lacking)), evidence=evidence)
     unseen = [hop for hop in recoveries if hop.state == "undecided"]
     if unseen:
-        named = ", ".join(f"hop {hop.hop} ({hop.name})" for hop in unseen)
+        named = ", ".join(f"hop {hop.hop} ({shortened(hop.name)})" for hop in unseen)
         reason = f"no passage of {named} holds a value that is used later, so no rule can tell what had to be found"
         return Ruling(outcome="undecided", reason=reason, evidence=tuple({"hop": hop.hop} for hop in unseen))
     if not truth.needs:
@@ -78,8 +78,8 @@ def _lack(hop: HopRecovery) -> str:
     names = [need.text for need in hop.missing]
     shown = ", ".join(names[:SHOWN_MISSING])
     more = f" and {len(names) - SHOWN_MISSING} more" if len(names) > SHOWN_MISSING else ""
-    return f"hop {hop.hop} ({hop.name}) needs {shown}{more}, which no predicted response holds"
+    return f"hop {hop.hop} ({shortened(hop.name)}) needs {shown}{more}, which no predicted response holds"
 
 
 def _failed_steps(prediction: PredictionAnalysis) -> tuple[Evidence, ...]:
-    return tuple({"step": made.number, "failed": made.text[:200]} for made in prediction.calls.scored)
+    return tuple({"step": made.number, "failed": shortened(made.text, 200)} for made in prediction.calls.scored)

@@ -20,6 +20,7 @@ from eval.model import Gate, Ruling
 from toolenv.openai_compat import ChatReply, Client, EndpointError, Ledger
 from toolenv.openai_compat.ledger import CHARACTERS_PER_TOKEN
 from toolenv.openai_compat.sending import Waiting
+from toolenv.values import shortened
 
 LARGER_REPLY = 4
 """How much larger the one further try is when a reply's budget was spent before it said anything."""
@@ -176,8 +177,8 @@ class OpenAIJudge:
         costs = [reply.usage.cost for reply in replies if reply.usage.cost is not None]
         return KeptRuling(
             outcome=reading.outcome,
-            reason=reading.reason[:_SHOWN_REASON] or "the judge gave no reason",
-            span=reading.span[:_SHOWN_REASON],
+            reason=shortened(reading.reason, _SHOWN_REASON) or "the judge gave no reason",
+            span=shortened(reading.span, _SHOWN_REASON),
             messages=asked.messages,
             replies=tuple(reply.content[:_KEPT_REPLY] for reply in replies),
             parameters=self._parameters(asked),

@@ -14,6 +14,7 @@ from eval.offline.reading import Reading, asserts_nothing, declines, prepared, r
 from eval.offline.rows import rows_mixed
 from toolenv.model import Json
 from toolenv.policy import is_refusal
+from toolenv.values import shown_value
 
 SHOWN = 5
 MIXED = "all values are there, but which belong together cannot be told"
@@ -78,7 +79,7 @@ def _undecided(reason: str) -> Ruling:
 
 
 def _names(items: Sequence[str]) -> str:
-    shown = ", ".join(f"'{item[:60]}'" for item in items[:SHOWN])
+    shown = ", ".join(shown_value(item) for item in items[:SHOWN])
     return shown if len(items) <= SHOWN else f"{shown} and {len(items) - SHOWN} more"
 
 

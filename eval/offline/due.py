@@ -11,7 +11,7 @@ from typing import Final, Literal
 from eval.offline.numbers import AnswerNumber, numbers
 from eval.offline.reading import prepared
 from toolenv.model import Json
-from toolenv.values import Atom, Key, atoms, key, keys_equal, number_of
+from toolenv.values import Atom, Key, atoms, key, keys_equal, number_of, shown_value
 
 DueKind = Literal["number", "text", "sign", "yes_no", "null"]
 
@@ -39,7 +39,8 @@ class Due:
 
     @property
     def text(self) -> str:
-        return "null" if self.value is None else f"'{self.value}'" if isinstance(self.value, str) else str(self.value)
+        """The value as a sentence shows it."""
+        return shown_value(self.value)
 
 
 @dataclass(frozen=True, slots=True)

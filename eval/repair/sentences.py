@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from eval.repair.model import Replacement
 from sessions.calling import shown
+from toolenv.values import shortened
 
 NAMED = 6
 """How many argument names a sentence lists."""
@@ -15,7 +16,7 @@ def sentence(one: Replacement, passes: str = "it passes") -> str:
     after = f"{one.after.name}({shown(one.after.arguments)})" if one.after is not None else ""
     match one.kind:
         case "answer":
-            return f"the answer broke it; with {(one.answer or '')[:200]!r} in its place {passes}"
+            return f"the answer broke it; with {shortened(one.answer or '', 200)!r} in its place {passes}"
         case "arguments":
             names = ", ".join(one.arguments[:NAMED]) or "arguments"
             return f"step {one.step} ({one.tool}) broke it by {names}; with {after} {passes}{again}"

@@ -9,12 +9,11 @@ from typing import Literal
 
 from sessions.dataflow.calls import OPENING_TOOL
 from sessions.dataflow.facts import ResponseFacts, response_facts
-from sessions.dataflow.truth import quoted
 from sessions.trajectory import CallTool, Step, Trajectory
 from toolenv.model import Instance, Json, ToolCall, ToolSpec
 from toolenv.policy import source_of
 from toolenv.schema import arguments_of
-from toolenv.values import Atom, ValueIndex, atoms, key, keys_equal, normal_text, occurs
+from toolenv.values import Atom, ValueIndex, atoms, key, keys_equal, normal_text, occurs, shown_value
 
 _LONG = 5
 """Letters above which a word tells what a text is about."""
@@ -163,7 +162,7 @@ def origins_by_step(trajectory: Trajectory, tools: Sequence[ToolSpec] = ()) -> d
 def ungrounded(trajectory: Trajectory, call: ToolCall, tools: Sequence[ToolSpec] = ()) -> tuple[str, ...]:
     """``name = value`` for each argument value of a proposed call that was seen nowhere."""
     return tuple(
-        f"{origin.argument} = {quoted(origin.value)}"
+        f"{origin.argument} = {shown_value(origin.value)}"
         for origin in origins(trajectory, call, tools)
         if origin.seen == "nowhere"
     )

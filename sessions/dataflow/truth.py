@@ -14,7 +14,7 @@ from sessions.dataflow.flows import HopGraph, Written, handles_of, hop_graph, st
 from sessions.trajectory import ExecutedTrajectory
 from toolenv.model import Instance, Json
 from toolenv.policy import is_refusal
-from toolenv.values import Atom, Key, ValueIndex, atoms, key
+from toolenv.values import Atom, Key, ValueIndex, atoms, key, shortened, shown_value
 
 NeedKind = Literal["value", "passage", "column", "empty"]
 
@@ -38,13 +38,13 @@ class Need:
         """The fact in a few words, for a sentence."""
         match self.kind:
             case "column":
-                return f"all values of column {self.shown}"
+                return f"all values of column {shortened(str(self.shown))}"
             case "empty":
                 return "an empty result"
             case "passage":
-                return f"a passage with {quoted(self.shown)}"
+                return f"a passage with {shown_value(self.shown)}"
             case _:
-                return quoted(self.shown)
+                return shown_value(self.shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,16 +91,6 @@ class GroundTruthAnalysis:
     @property
     def needs(self) -> tuple[Need, ...]:
         return tuple(need for hop in self.hops for need in hop.needs)
-
-
-def quoted(value: Atom) -> str:
-    """A value as a sentence shows it: texts in quotes, cut where they are long."""
-    if value is None:
-        return "null"
-    if not isinstance(value, str):
-        return str(value)
-    cut = value if len(value) <= 80 else value[:77] + "..."
-    return f"'{cut}'"
 
 
 def analyse_truth(instance: Instance, executed: ExecutedTrajectory) -> GroundTruthAnalysis:

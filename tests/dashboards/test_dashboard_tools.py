@@ -201,6 +201,6 @@ def test_what_is_no_character_costs_itself_only(tmp_path: Path, mark: str, writt
 def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path, content: bytes, said: str) -> None:
     path = tmp_path / "zoo.json"
     path.write_bytes(content)
-    with pytest.raises(DataError, match="zoo.json") as told:
+    with pytest.raises(DataError, match="endpoint file") as told:
         load_endpoints(path)
     assert said in str(told.value)
