@@ -62,7 +62,7 @@ class VakraApp(Chrome):
         memory = Memory.of_user()
         super().__init__(memory)
         self.engine = Engine()
-        self.heap = Heap()
+        self.heap = Heap(self._soon)
         self.world = World(wiring, memory)
         wiring.on_store_wait = self._store_waits
         self.instances = InstancesScreen()
@@ -104,6 +104,11 @@ class VakraApp(Chrome):
     def on_unmount(self) -> None:
         self.engine.stop()
         self.heap.release()
+
+    def _soon(self, function: Callable[[], None]) -> None:
+        """Called in any thread: have a function called as a callback of its own."""
+        if self._screen_loop is not None and not self._screen_loop.is_closed():
+            self._screen_loop.call_soon_threadsafe(function)
 
     # --- between the engine and the screen ---------------------------------------------------------------------------
 

@@ -1,55 +1,75 @@
-"""Short collections: what lives long is put aside, so that the garbage collector never holds the screen up.
+"""Short collections: the garbage collector never holds the screen up, least of all in the middle of a paint.
 
-A full collection visits every object that it knows, and with the screen library, the database library and a dataset
-that takes a tenth of a second and more, in whatever thread it strikes. Objects that outlive several are therefore
-frozen: later ones do not visit them. A cycle that becomes garbage after that is kept until nobody touches the program
-for a while; then everything is visited once.
+A full collection visits every object that it knows: 50 ms soon after the start, several times that after some minutes
+of use, in whatever thread and in the middle of whatever it strikes. Full collections of its own are therefore taken
+from the collector. When so many objects lived long enough that a visit of them is worth it and still short, they are
+visited by themselves, between two callbacks of the event loop. Those that stay after that are frozen when they become
+many: later visits leave them out. A cycle that becomes garbage after that is kept until nobody touches the program for
+a while; then everything is visited once.
 """
 
 from __future__ import annotations
 
 import gc
 import time
+from collections.abc import Callable
 from typing import Any
 
 FULL = 2
 """The generation of a full collection."""
 
-VISITED_AT_MOST = 40_000
-"""Survivors of a full collection above which they are put aside: about 20 ms of visits."""
+NEVER = 1_000_000
+"""Collections of the second generation before the collector makes a full one by itself: days."""
 
-OUTLIVED = 4
-"""Full collections with so many survivors, one after the other, before they are put aside."""
+GROWTH = 12_000
+"""Objects that lived long, above those that stayed at the last visit, that are worth a visit: about 10 ms for them."""
 
-REST_AFTER_S = 60.0
+STAYING = 10_000
+"""Objects that stayed at a visit above which they are put aside, so that each visit is about as short."""
+
+TOO_MANY = 40_000
+"""Objects that are put aside without a visit: what was read or imported at once, which is hardly ever garbage."""
+
+REST_AFTER_S = 30.0
 """Seconds without a key or the mouse after which there is time for a visit of everything."""
 
-LOOK_EVERY_S = 20.0
+LOOK_EVERY_S = 10.0
 
 WORTH_A_VISIT = 200_000
 """Objects put aside since everything was visited last, some 20 MB if all of them were garbage."""
 
 
 class Heap:
-    """Watches the collector of this process from ``settle`` to ``release``."""
+    """Watches the collector of this process from ``settle`` to ``release``.
 
-    def __init__(self) -> None:
+    ``soon`` has a function called by the event loop, as a callback of its own; it is called in any thread.
+    """
+
+    def __init__(self, soon: Callable[[Callable[[], None]], None]) -> None:
         self.frozen = 0
         """Objects put aside since everything was visited; the collector would walk through all of them to count."""
-        self._above = 0
+        self._soon = soon
+        self._asked = False
+        self._stayed = 0
         self._touched = time.monotonic()
+        self._thresholds: tuple[int, int, int] | None = None
 
     def settle(self) -> None:
         """Put everything aside that is there now; call it when start-up is over."""
         gc.freeze()
-        if self._collected not in gc.callbacks:
+        if self._thresholds is None:
+            self._thresholds = gc.get_threshold()
+            young, middle, _ = self._thresholds
+            gc.set_threshold(young, middle, NEVER)
             gc.callbacks.append(self._collected)
 
     def release(self) -> None:
         """Leave the collector as it was."""
-        if self._collected in gc.callbacks:
+        if self._thresholds is not None:
             gc.callbacks.remove(self._collected)
+            gc.set_threshold(*self._thresholds)
             gc.unfreeze()
+            self._thresholds = None
 
     def used(self) -> None:
         """Somebody uses the program."""
@@ -61,14 +81,36 @@ class Heap:
             gc.unfreeze()
             gc.collect()
             gc.freeze()
-            self.frozen = 0
+            self.frozen = self._stayed = 0
+
+    def visit(self) -> None:
+        """Collect the garbage among what lived long, unless that became too much meanwhile."""
+        self._asked = False
+        if self._thresholds is None:
+            return
+        if (living := _living()) <= TOO_MANY:
+            gc.collect()
+            living = self._stayed = _living()
+        if living > STAYING:
+            self._put_aside(living)
 
     def _collected(self, phase: str, info: dict[str, Any]) -> None:
-        if phase != "stop" or info["generation"] != FULL:
+        """Called by the collector, in whatever thread it works: see whether there is enough for a visit."""
+        if phase != "stop" or info["generation"] != FULL - 1 or self._asked:
             return
-        survivors = len(gc.get_objects(FULL))
-        self._above = self._above + 1 if survivors > VISITED_AT_MOST else 0
-        if self._above == OUTLIVED:
-            gc.freeze()
-            self.frozen += survivors
-            self._above = 0
+        living = _living()
+        if living > TOO_MANY:
+            self._put_aside(living)
+        elif living > self._stayed + GROWTH:
+            self._asked = True
+            self._soon(self.visit)
+
+    def _put_aside(self, living: int) -> None:
+        gc.freeze()
+        self.frozen += living
+        self._stayed = 0
+
+
+def _living() -> int:
+    """Objects that a full collection would visit, but for the youngest."""
+    return len(gc.get_objects(FULL))
