@@ -19,7 +19,7 @@ from textual.screen import Screen
 from textual.worker import WorkerFailed
 
 from vakra_tui import themes
-from vakra_tui.state.commands import commands_of, key_words
+from vakra_tui.state.commands import chosen, commands_of, key_words
 from vakra_tui.state.config import THEMES, Config
 from vakra_tui.state.keys import keys_of
 from vakra_tui.state.memory import Memory
@@ -49,19 +49,19 @@ class Chrome(App[int]):
         self.config = Config.of_user()
         self.remembered: Remembered = recall(memory.folder)
         self.set_keymap(self.config.keymap)
-        for theme in themes.ALL:
-            self.register_theme(theme)
-        chosen = self.config.theme or self.remembered.theme
-        self.theme = chosen if chosen in THEMES else THEMES[0]
+        chosen.choose(self.config.keys)
+        for each in themes.ALL:
+            self.register_theme(each)
+        theme = self.config.theme or self.remembered.theme
+        self.theme = theme if theme in THEMES else THEMES[0]
         self.tells_own_errors: bool | None = None
         self._errors: deque[float] = deque(maxlen=ERRORS_TOLD)
 
     # --- keys, help, palette -----------------------------------------------------------------------------------------
 
     def key_of(self, id_: str) -> str:
-        """The keys of a command as people read them, those chosen in the config file before the default ones."""
-        command = next(each for each in commands_of(id_.partition(".")[0]) if each.id == id_)
-        return key_words(keys_of(command, self.config.keys))
+        """The first key of a command as people read it; of one without keys where the palette has it."""
+        return chosen.key(id_)
 
     def get_key_display(self, binding: Binding) -> str:
         """Keys in footers as in the help."""

@@ -121,7 +121,7 @@ async def survives(text: str, widths: Sequence[int] = (20, 79)) -> None:
     panes = [
         [head.header(scene)],
         head.question(scene, context=True),
-        head.policy(scene.policy, whole=True),
+        head.policy(scene, whole=True),
         truth.truth_lines(scene),
         waterfall.strip_lines(scene),
         *([line for tool in await session.tools() for line in tool_lines(tool, scene.policy)],),

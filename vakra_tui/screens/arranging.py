@@ -7,6 +7,7 @@ from textual import events, on
 from textual.geometry import Offset
 
 from vakra_tui.screens.debug_base import DebugBase
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.layout import BY, NARROW, PANES, resized, visible, widths
 from vakra_tui.state.remembered import Layout
 from vakra_tui.widgets.tab_line import TabLine
@@ -118,7 +119,7 @@ class ArrangingVerbs(DebugBase):
         """Make the pane wider, or narrower."""
         chosen = resized(self.current, times * BY, self.shown_panes, self.layout_chosen.widths, self.size.width)
         if chosen is None:
-            self.app.toast("There is one pane on the screen; z shows all where they fit.")
+            self.app.toast(f"There is one pane on the screen; {key('debugger.zoom')} shows all where they fit.")
             return
         self.app.keep_layout(replace(self.layout_chosen, widths=chosen))
         self.place_panes()

@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from vakra_tui.render import content
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.clean_input import CleanInput
 
@@ -36,7 +37,7 @@ class AskScreen(ModalScreen[str | None]):
         with Vertical(classes="dialog"):
             yield Static(content(self._question), classes="dialog-title", markup=False)
             yield CleanInput(self._value, type="integer" if self._kind == "number" else "text", id="answer")
-            note = self._note or "enter accepts, escape leaves"
+            note = self._note or f"enter accepts, {key('ask.leave')} leaves"
             yield Static(content(note), classes="dialog-note", markup=False)
 
     def on_mount(self) -> None:

@@ -17,6 +17,7 @@ from sessions.breakpoints import Breakpoint
 from sessions.filters import StepView
 from vakra_tui.render import content
 from vakra_tui.state.breakpoints import ASKS, KINDS, completer, line_of, problem_of
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.lines import Lines, line
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.pick_list import PickList
@@ -42,9 +43,13 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...]]):
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
-            yield Static(content("Breakpoints: c runs to the next one"), classes="dialog-title", markup=False)
+            title = f"Breakpoints: {key('debugger.continue')} runs to the next one"
+            yield Static(content(title), classes="dialog-title", markup=False)
             yield PickList(id="breakpoints")
-            note = "a adds, enter switches off and on, d removes, escape closes"
+            note = (
+                f"{key('breakpoints.add')} adds, {key('list.choose')} switches off and on, "
+                f"{key('breakpoints.remove')} removes, {key('breakpoints.leave')} closes"
+            )
             yield Static(content(note), classes="dialog-note", markup=False)
 
     def on_mount(self) -> None:

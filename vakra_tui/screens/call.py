@@ -17,6 +17,7 @@ from toolenv.errors import VakraError
 from toolenv.model import Json, ToolCall, ToolSpec
 from vakra_tui.render import content
 from vakra_tui.state import response as responses
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.form import Field, assemble, fields_of, problem, raw_line, written
 from vakra_tui.state.lines import Headed, Line, Lines, line
 from vakra_tui.state.panes.tools import field_line
@@ -109,8 +110,8 @@ class CallScreen(Screen[ToolCall | None]):
         yield Banner(id="said", tallest=3)
         with Horizontal(id="buttons"):
             yield Button("Run as step (enter)", id="run", compact=True)
-            yield Button("Try without trace (F2)", id="scratch", compact=True)
-            yield Button("Back (esc)", id="back", compact=True)
+            yield Button(f"Try without trace ({key('call.scratch')})", id="scratch", compact=True)
+            yield Button(f"Back ({key('call.leave')})", id="back", compact=True)
         yield LineView(id="result")
 
     def on_mount(self) -> None:

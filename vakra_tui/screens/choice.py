@@ -15,6 +15,7 @@ from textual.widgets import Static
 
 from vakra_tui.render import content
 from vakra_tui.state.cells import cell
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.lines import Lines, line
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.pick_list import PickList
@@ -39,7 +40,8 @@ class ChoiceScreen(ModalScreen[str | None]):
             width = min(max(14, *(cell_len(name) + 2 for name, _ in self._choices)), 40)
             rows = [line((cell(name, width), "strong"), (words, "dim")) for name, words in self._choices]
             yield PickList(Lines(rows, wrapped=False), id="choices")
-            yield Static(content("arrows and enter choose, escape leaves"), classes="dialog-note", markup=False)
+            note = f"{key('list.choose')} chooses, {key('choice.leave')} leaves"
+            yield Static(content(note), classes="dialog-note", markup=False)
 
     def on_mount(self) -> None:
         listed = self.query_one("#choices", PickList)

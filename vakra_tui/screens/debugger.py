@@ -91,7 +91,6 @@ class DebuggerScreen(
         if self._hint:
             self.query_one("#hint", Banner).show_lines(head.hint(self.app.key_of))
         self.place_panes()
-        self.session.stop_words = f"{self.app.key_of('app.stop')} stops"
         self.session.listen(self._scene_from_engine)
         self.open_session()
 
@@ -144,7 +143,7 @@ class DebuggerScreen(
         self.query_one("#question", Banner).show_lines(head.question(scene, context=self._context_shown))
         key = self.app.key_of("debugger.explain-the-verdict")
         self.query_one("#policy", Banner).more = self.query_one("#question", Banner).more = f"{key} shows all"
-        self.query_one("#policy", Banner).show_lines(head.policy(scene.policy, whole=not narrow, key=key))
+        self.query_one("#policy", Banner).show_lines(head.policy(scene, whole=not narrow, key=key))
         listed = self.query_one("#steps", PickList)
         self._steps = steps.StepsSource(scene)
         listed.show(self._steps, keep=True)

@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from sessions.filters import Completion
 from vakra_tui.render import content
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.lines import Lines, line
 from vakra_tui.text import one_line
 from vakra_tui.widgets.banner import Banner
@@ -58,7 +59,10 @@ class ExpressionScreen(ModalScreen[str | None]):
             yield CleanInput(self._value, id="answer")
             yield Banner(id="said", tallest=3)
             yield PickList(id="offered")
-            note = "tab completes, arrows choose what, enter accepts, escape leaves"
+            note = (
+                f"{key('expression.complete')} completes, {key('expression.up')} and {key('expression.down')} choose "
+                f"what, enter accepts, {key('expression.leave')} leaves"
+            )
             yield Static(content(note), classes="dialog-note", markup=False)
 
     def on_mount(self) -> None:

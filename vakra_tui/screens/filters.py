@@ -16,6 +16,7 @@ from toolenv.errors import VakraError
 from vakra_tui.render import content
 from vakra_tui.screens.choice import ChoiceScreen
 from vakra_tui.state.cells import cell
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.lines import Line, Lines, Role, line
 from vakra_tui.state.saved_filters import SavedFilter, SavedFilters
 from vakra_tui.text import one_line
@@ -53,7 +54,10 @@ class FiltersScreen(ModalScreen[str | None]):
         with Vertical(classes="dialog"):
             yield Static(content("Filters"), classes="dialog-title", markup=False)
             yield PickList(id="filters")
-            note = "enter filters, d deletes one of yours (bold), escape leaves; K in the list keeps a filter"
+            note = (
+                f"{key('list.choose')} filters, {key('filters.delete')} deletes one of yours (bold), "
+                f"{key('filters.leave')} leaves; {key('instances.keep-filter')} in the list keeps a filter"
+            )
             yield Static(content(note), classes="dialog-note", markup=False)
 
     def on_mount(self) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from textual import events, on, work
 
 from vakra_tui.screens.debug_base import DebugBase
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.diagnosis import Place, index_of, next_divergence, next_mark, places
 from vakra_tui.state.panes.hop_graph import HopGraph
 from vakra_tui.widgets.line_view import LineView
@@ -58,11 +59,14 @@ class GuidingVerbs(DebugBase):
 
     def _nothing_to_see(self) -> str:
         verdict = self.scene.verdict if self.scene is not None else None
+        if verdict is None and self.scene is not None and self.scene.working:
+            return f"There is no verdict yet: {self.scene.working} \u2026"
         if verdict is None:
-            return "There is no verdict yet; v evaluates this branch."
+            return f"There is no verdict yet; {key('debugger.evaluate')} evaluates this branch."
+        explains = key("debugger.explain-the-verdict")
         if verdict.passed:
-            return "Every gate passed; I shows what each of them saw."
-        return f"No gate ruled ({verdict.reason or verdict.status}); I shows why."
+            return f"Every gate passed; {explains} shows what each of them saw."
+        return f"No gate ruled ({verdict.reason or verdict.status}); {explains} shows why."
 
     def _lead_to(self, place: Place) -> None:
         """Cursor on the step, its call in view, the hop marked and in view, the argument on screen."""
@@ -185,7 +189,8 @@ class GuidingVerbs(DebugBase):
         """On to the next step that is marked or has a note, round the end."""
         index = next_mark(self.scene, self.cursor) if self.scene is not None else None
         if index is None:
-            self.app.toast("No step is marked or has a note; m marks, M notes.")
+            marks, notes = key("debugger.mark"), key("debugger.note")
+            self.app.toast(f"No step is marked or has a note; {marks} marks, {notes} notes.")
         else:
             self._move(index)
 

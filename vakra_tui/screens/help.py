@@ -11,6 +11,7 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 
 from vakra_tui.render import content
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.keys import help_lines
 from vakra_tui.state.lines import Lines
 from vakra_tui.widgets.bound import bindings
@@ -38,7 +39,7 @@ class HelpScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         box = self.query_one("#help-box")
         box.border_title = content("keys and signs")
-        box.border_subtitle = content("arrows scroll, escape closes")
+        box.border_subtitle = content(f"{key('text.down')} and {key('text.up')} scroll, {key('help.leave')} closes")
         self.query_one("#help").styles.height = min(len(self._lines), max(self.app.size.height - 4, 4))
         self.query_one("#help").focus()
 

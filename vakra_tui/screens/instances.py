@@ -13,6 +13,7 @@ from textual.suggester import Suggester
 
 from toolenv.errors import VakraError
 from vakra_tui.screens.narrowing import NarrowingVerbs
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.lines import Line, line
 from vakra_tui.state.listing import Entry, Listing
 from vakra_tui.text import one_line
@@ -143,7 +144,7 @@ class InstancesScreen(NarrowingVerbs):
         if offered and (offered[0].replaces or self.listing.problem):
             words = "  ".join(f"{one_line(each.text, 30)} ({each.meaning})" for each in offered[:OFFERED])
             more = f"  and {len(offered) - OFFERED} more" if len(offered) > OFFERED else ""
-            return line((" tab: ", "accent"), (words + more, "dim"))
+            return line((f" {key('instances.complete')}: ", "accent"), (words + more, "dim"))
         return line((f" {self.listing.problem}", "warn")) if self.listing.problem else ()
 
     def _about_files(self) -> Line:
@@ -152,7 +153,8 @@ class InstancesScreen(NarrowingVerbs):
         if not busy:
             return ()
         names = ", ".join(one_line(name, 40) for name in busy[:3]) + (" \u2026" if len(busy) > 3 else "")
-        return line((f" being written: {names}", "warn"), ("; its rows stay as they were (u reads it as it is)", "dim"))
+        kept = f"; its rows stay as they were ({key('instances.look-again')} reads it as it is)"
+        return line((f" being written: {names}", "warn"), (kept, "dim"))
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.draw)

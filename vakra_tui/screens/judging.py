@@ -6,6 +6,7 @@ from textual import work
 
 from toolenv.errors import VakraError
 from vakra_tui.screens.debug_base import DebugBase
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.live.stopping import Stopped
 from vakra_tui.state.rulings import GATE_WORDS, gates_of
 
@@ -49,7 +50,7 @@ class JudgingVerbs(DebugBase):
 
         verdict = self.scene.verdict if self.scene is not None else None
         if self.scene is None or verdict is None or self.scene.stale:
-            self.app.toast("There is no verdict of what is shown; v evaluates.", warn=True)
+            self.app.toast(f"There is no verdict of what is shown; {key('debugger.evaluate')} evaluates.", warn=True)
             return
         try:
             ruled = await self.app.engine.run(self.session.in_turn(self.session.ruled))

@@ -11,6 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from vakra_tui.render import content
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.lines import Lines, line
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.line_view import LineView
@@ -32,7 +33,7 @@ class MessageScreen(ModalScreen[None]):
         with Vertical(classes="dialog"):
             yield Static(content(self._title), classes="dialog-title", markup=False)
             yield LineView(Lines([line(part) for part in self._text.split("\n")]), id="message")
-            yield Static(content("enter or escape closes"), classes="dialog-note", markup=False)
+            yield Static(content(f"{key('message.leave')} closes"), classes="dialog-note", markup=False)
 
     def on_mount(self) -> None:
         view = self.query_one("#message", LineView)

@@ -12,6 +12,7 @@ from textual.timer import Timer
 
 from toolenv.errors import VakraError
 from vakra_tui.screens.choice import ChoiceScreen
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.entry import EntryKey
 from vakra_tui.state.listing import Found, Listing, Only, Order
 from vakra_tui.widgets.bound import bindings
@@ -204,7 +205,7 @@ class NarrowingVerbs(Screen[None]):
         except VakraError as error:
             self.app.report(str(error))
             return
-        self.app.toast(f"Kept as {name}; F chooses it.")
+        self.app.toast(f"Kept as {name}; {key('instances.filters')} chooses it.")
 
     # --- sorting -----------------------------------------------------------------------------------------------------
 

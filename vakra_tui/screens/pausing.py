@@ -6,6 +6,7 @@ from textual import work
 
 from toolenv.errors import VakraError
 from vakra_tui.screens.debug_base import DebugBase
+from vakra_tui.state.commands.chosen import key
 
 
 class PausingVerbs(DebugBase):
@@ -67,4 +68,5 @@ class PausingVerbs(DebugBase):
         self._follow = True
         if await self._do(self.session.take_wheel, wheel, 0):
             self._move(0)
-            self.app.toast("Before the first step: s steps, c runs to the next breakpoint or the end.")
+            steps, runs = key("debugger.step"), key("debugger.continue")
+            self.app.toast(f"Before the first step: {steps} steps, {runs} runs to the next breakpoint or the end.")

@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from vakra_tui.render import content
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.folded import Folded
 from vakra_tui.state.lines import plain
 from vakra_tui.state.panes.proposal import proposal_source, proposal_title
@@ -112,7 +113,10 @@ class AskAgainScreen(ModalScreen["tuple[str, str, str] | None"]):
                 yield Static(content(name), markup=False)
                 kind = {"temperature": "number", "seed": "integer"}.get(name, "text")
                 yield CleanInput(value, type=kind, id=name)  # type: ignore[arg-type]
-            note = "another seed asks for another sample; empty leaves it as it is set; enter asks, escape leaves"
+            note = (
+                "another seed asks for another sample; empty leaves it as it is set; "
+                f"enter asks, {key('again.leave')} leaves"
+            )
             yield Static(content(note), classes="dialog-note", markup=False)
 
     def on_mount(self) -> None:

@@ -7,6 +7,7 @@ import json
 from textual import on, work
 
 from vakra_tui.screens.step_tabs import StepTabs
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.lines import LineSource
 from vakra_tui.state.panes import step
 from vakra_tui.state.panes.call import argument_rows, jumpable
@@ -92,7 +93,7 @@ class SourcingVerbs(StepTabs):
             self.action_pane("step")
             await self.step_read()
             await self.find_in(self.query_one("#step", StepView), text, quiet=True)
-            self.app.toast("U leads back to the argument.")
+            self.app.toast(f"{key('debugger.back-from-source')} leads back to the argument.")
         elif origin.seen == "policy":
             if not self._mark_banner("#policy", text, "It stands in the policy above."):
                 from vakra_tui.screens.message import MessageScreen

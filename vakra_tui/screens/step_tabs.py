@@ -13,6 +13,7 @@ from textual.worker import WorkerCancelled, WorkerFailed
 from toolenv.errors import VakraError
 from vakra_tui.render import content
 from vakra_tui.screens.finding import FindingVerbs
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.folded import Folded
 from vakra_tui.state.lines import Lines, LineSource, line
 from vakra_tui.state.panes import step
@@ -183,7 +184,8 @@ class StepTabs(FindingVerbs):
             self._tell_table(source)
 
     def _tell_table(self, source: TableRows) -> None:
-        self._tell_search(self.query_one("#step", StepView), f"{source.words}   enter sorts, & filters")
+        keys = f"{key('step.choose')} sorts, {key('step.filter')} filters"
+        self._tell_search(self.query_one("#step", StepView), f"{source.words}   {keys}")
 
     @on(StepView.SortWanted)
     def _sort_wanted(self, message: StepView.SortWanted) -> None:
@@ -197,7 +199,7 @@ class StepTabs(FindingVerbs):
         if isinstance(source, TableRows):
             self._ask_filter(source)
         else:
-            self.app.toast("The rows of a table can be filtered: t goes to the table tab.")
+            self.app.toast(f"The rows of a table can be filtered: {key('debugger.next-tab')} leads to the table tab.")
 
     @work(exclusive=True, group="doing")
     async def _ask_filter(self, source: TableRows) -> None:

@@ -12,6 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 
 from toolenv.errors import VakraError
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.database import Database, RowsSource, Table, schema_lines
 from vakra_tui.state.lines import BLANK, Lines, line
 from vakra_tui.text import one_line
@@ -51,7 +52,7 @@ class TablesScreen(Screen[None]):
             yield LineView(id="rows")
 
     def on_mount(self) -> None:
-        note = "read-only; enter or tab moves to the rows, escape leaves"
+        note = f"read-only; {key('tables.next-pane')} moves to the rows, {key('tables.leave')} leaves"
         self.query_one("#title", Banner).show_lines(
             [line((f" tables of {one_line(self._domain, 60)}", "title"), (f"   {note}", "dim"))]
         )

@@ -12,6 +12,7 @@ from textual.app import SuspendNotSupported
 from toolenv.errors import DataError, VakraError
 from vakra_tui.screens.debug_base import DebugBase
 from vakra_tui.state import outside
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.copies import CLIPBOARD_AT_MOST, Copy, copies_of, request_copies
 from vakra_tui.text import count_words, size_words
 
@@ -98,7 +99,8 @@ class TakingVerbs(DebugBase):
                 # Nothing may be drawn while the other program has the terminal, so the event loop waits with it.
                 outside.run(kind, text, chosen.file)
         except SuspendNotSupported:
-            self.app.report("This terminal (a browser, say) cannot be handed to another program; y copies instead.")
+            told = "This terminal (a browser, say) cannot be handed to another program"
+            self.app.report(f"{told}; {key('debugger.copy')} copies instead.")
         except VakraError as error:
             self.app.report(str(error))
 

@@ -13,6 +13,7 @@ from textual.screen import Screen
 from textual.suggester import Suggester
 
 from toolenv.model import ToolCall, ToolSpec
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.form import complete_line, matching, parse_line
 from vakra_tui.state.lines import Lines, line
 from vakra_tui.state.panes.tools import ToolsSource, tool_lines
@@ -64,7 +65,10 @@ class ToolsScreen(Screen[ToolSpec | ToolCall | None]):
 
     def on_mount(self) -> None:
         title = f" call a tool   {count_words(len(self._tools), 'tool')} on offer"
-        keys = "   arrows choose, enter opens the form, tab completes, escape leaves"
+        keys = (
+            f"   {key('tools.down')} and {key('tools.up')} choose, {key('tools.open')} opens the form, "
+            f"{key('tools.complete')} completes, {key('tools.leave')} leaves"
+        )
         self.query_one("#title", Banner).show_lines([line((title, "title"), (keys, "dim"))])
         self.query_one("#find").focus()
         self._list()
@@ -91,7 +95,7 @@ class ToolsScreen(Screen[ToolSpec | ToolCall | None]):
         self._found = matching(self._tools, name) if not raw else [t for t in self._tools if t.name == name]
         self._list()
         said = parse_line(text, self._tools) if raw else None
-        self._say(said if isinstance(said, str) else "enter runs this line as a step" if raw else "")
+        self._say(said if isinstance(said, str) else f"{key('tools.open')} runs this line as a step" if raw else "")
 
     def _say(self, text: str) -> None:
         self.query_one("#said", Banner).show_lines([line((f" {text}", "warn"))] if text else [])

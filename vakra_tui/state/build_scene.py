@@ -35,6 +35,7 @@ class Frame(Value, frozen=True):
     verdict: Verdict | None = None
     stale: bool = False
     working: str = ""
+    stoppable: bool = False
     problem: str = ""
     wheel: str = "recording"
     hints: int = 0
@@ -133,6 +134,7 @@ def scene_of(subject: Subject, part: Analysed, frame: Frame) -> Scene:
         verdict=frame.verdict,
         stale=frame.stale,
         working=frame.working,
+        stoppable=frame.stoppable,
         problem=frame.problem,
         wheel=frame.wheel,
         environment=frame.environment,

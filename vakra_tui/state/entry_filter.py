@@ -134,7 +134,7 @@ ENTRY_FILTERS: Language[Entry] = Language(
             ),
         ),
         Predicate("by", "who decided a gate", _gate, "choice", get_args(DecidedBy)),
-        Predicate("marked", "marked by you (space)", lambda entry, _: entry.marked),
+        Predicate("marked", "marked by you", lambda entry, _: entry.marked),
         Predicate("kept", "a verdict of it was read from the store", lambda entry, _: bool(entry.kept)),
         Predicate("unread", "its record was not read yet", lambda entry, _: not entry.read),
         Predicate("missing", "a run has no prediction", lambda entry, _: _missing(entry)),

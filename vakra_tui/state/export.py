@@ -10,6 +10,7 @@ from sessions.trajectory import CallTool, Trajectory
 from toolenv.errors import DataError
 from toolenv.model import CAPABILITY_DIRS, Instance, Json
 from vakra_tui.forms import FORMS, Exported, rendered
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.outside import file_name
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ def export(kind: ExportKind, place: str, trajectory: Trajectory) -> Path:
     """
     instance = trajectory.instance
     if trajectory.answer is None:
-        raise DataError("This branch has no final answer yet: a answers, x declines; export it then.")
+        answers, declines = key("debugger.answer"), key("debugger.decline")
+        raise DataError(f"This branch has no final answer yet: {answers} answers, {declines} declines; export it then.")
     if "/" in instance.domain or instance.domain in ("", ".", "..") or not instance.domain.isprintable():
         raise DataError(f"the domain {instance.domain!r} cannot be a file name")
     folder = Path(place).expanduser()
@@ -113,7 +115,7 @@ def reference_doubts(scene: Scene) -> tuple[str, ...]:
     told = []
     verdict = scene.verdict
     if verdict is None:
-        told.append("This branch was not evaluated (v does).")
+        told.append(f"This branch was not evaluated ({key('debugger.evaluate')} does).")
     elif verdict.passed is not True:
         gate = f" at {verdict.failed_stage.replace('_', ' ')}" if verdict.failed_stage else ""
         told.append(f"This branch FAILED{gate}." if verdict.passed is False else "This branch is undecided.")

@@ -20,7 +20,7 @@ SIGNS: tuple[tuple[str, str], ...] = (
     ("\u2260", "the file holds another response than the executed one"),
     ("\u25a0", "a breakpoint stopped here; in the title: how many there are"),
     ("drift", "the step came out differently when it was run again"),
-    ("\u2442 1", "one branch leaves here; enter on its row looks at it, B lists all"),
+    ("\u2442 1", "one branch leaves here; choosing its row looks at it, the command \u201cbranches\u201d lists all"),
     (
         "\u256d\u2500 \u2570\u25b8",
         "in the ground truth: values leave a hop, and arrive in an argument or in the answer",

@@ -10,6 +10,7 @@ from rich.cells import cell_len
 from vakra_tui.state import columns
 from vakra_tui.state.cells import cell
 from vakra_tui.state.columns import Key
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.entry import Entry, EntryKey, entries_of
 from vakra_tui.state.finding import rank, words_of
 from vakra_tui.state.lines import Line, Role, Span
@@ -243,7 +244,7 @@ class Listing:
         """By what the list is narrowed and sorted, besides the search line."""
         words = []
         if self.only is not None:
-            words.append(f"only {one_line(self.only.words, 80)} (esc shows all)")
+            words.append(f"only {one_line(self.only.words, 80)} ({key('instances.clear')} shows all)")
         if self.order is not None:
             words.append(f"sorted by {one_line(self.order.by, 40)}{', reversed' if self.order.reverse else ''}")
         hidden = len(self.runs) - len(self.runs_shown())

@@ -190,7 +190,8 @@ class Scene(Value, frozen=True):
     """Everything that the debugger shows.
 
     ``verdict`` is that of the present branch, None before it was evaluated; ``stale`` is True when steps were added
-    since. ``working`` names what is going on, empty when nothing is. ``problem`` is why no session could be opened.
+    since. ``working`` names what is going on, empty when nothing is; ``stoppable`` says that a person can stop it.
+    ``problem`` is why no session could be opened.
     ``pause`` is where and why a breakpoint stopped last (``number`` counts rows from 1, the opening included).
     ``profile`` is the one that was asked for; ``verdict`` is that of ``paper`` in any case, ``listed`` what the list
     of instances knows of the recording by the profile asked for. ``hints`` counts the oracle hints given so far.
@@ -206,6 +207,7 @@ class Scene(Value, frozen=True):
     verdict: Verdict | None = None
     stale: bool = False
     working: str = ""
+    stoppable: bool = False
     problem: str = ""
     wheel: str = "recording"
     environment: str = ""

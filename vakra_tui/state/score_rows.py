@@ -12,6 +12,7 @@ from eval.figures import Behind, Group
 from eval.scored import SLICES
 from eval.scores import SIEVE_CLASSES, SIEVE_LEVELS
 from vakra_tui.state.cells import cell
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.lines import Line, Role, Span, line
 from vakra_tui.state.panes.waterfall import SIEVE_WORDS
 from vakra_tui.state.plots import BLOCKS, Signs, bar, legend
@@ -111,7 +112,10 @@ class ScoreRows:
 
     def _made(self, width: int) -> Iterator[Row]:
         if not any(source.lines or source.counted for source in self._sources):
-            yield from text_rows(width, "Nothing is scored yet: v evaluates, o opens a report.", "warn")
+            evaluates, opens = key("scores.evaluate"), key("scores.open-report")
+            yield from text_rows(
+                width, f"Nothing is scored yet: {evaluates} evaluates, {opens} opens a report.", "warn"
+            )
             return
         yield from self._scores(width)
         yield from published_rows(width, self._sources)

@@ -9,6 +9,7 @@ from eval.compare import judge_words
 from eval.figures import Behind
 from eval.published import PUBLISHED, TEST_SPLIT
 from vakra_tui.state.cells import cell
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.lines import BLANK, HANG, Line, Role, line
 from vakra_tui.state.scores import Meeting, Source
 from vakra_tui.text import count_words, one_line
@@ -148,9 +149,9 @@ def counted_rows(width: int, sources: Sequence[Source]) -> Iterator[Row]:
             words = "undecided: counted as not right, the range says what they could still become"
             yield from text_rows(width, f"    {undecided:>6} {words}", "warn")
         if source.waiting:
-            yield from text_rows(
-                width, f"    {source.waiting:>6} not scored yet: no figure counts them (v evaluates)", "warn"
-            )
+            evaluates = f"({key('scores.evaluate')} evaluates)"
+            words = f"    {source.waiting:>6} not scored yet: no figure counts them {evaluates}"
+            yield from text_rows(width, words, "warn")
         if source.elsewhere:
             words = "of the report are not in the dataset that is open: figures count them, the list cannot show them"
             yield from text_rows(width, f"    {source.elsewhere:>6} {words}", "warn")

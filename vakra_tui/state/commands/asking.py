@@ -25,7 +25,7 @@ ASKING: tuple[Command, ...] = (
     ),
     Command("proposal.edit", "e", "edit", "change it before it is run"),
     Command("proposal.reject", "x", "reject", "reject it with a word to the model, which then proposes anew"),
-    Command("proposal.leave", "escape,q", "leave", "leave it open: N shows it again, s runs it"),
+    Command("proposal.leave", "escape,q", "leave", "leave it open: it can be shown again, or run, later"),
     Command("again.leave", "escape", "leave", "leave it without asking"),
     Command("folded.fold", "space", "fold", "fold or unfold what is under the cursor", palette=False),
     Command("folded.shut", "left", "aside(-1)", "fold it", palette=False),

@@ -49,7 +49,7 @@ DEBUGGER: tuple[Command, ...] = (
         "debugger.restart",
         "0",
         "restart",
-        "again from before the first step, on a branch; s and c go on",
+        "again from before the first step, on a branch",
         TIME,
         panes=("steps",),
     ),

@@ -28,7 +28,7 @@ INSTANCES: tuple[Command, ...] = (
     Command("instances.clear", "escape", "clear", "take the search away"),
     Command("row.mark", "space", "mark", "mark the instance, or take its mark away (~marked finds it)"),
     Command("instances.mark-all", "asterisk", "mark_all", "mark all that are shown, or take their marks away"),
-    Command("instances.sort", "s", "sort", "sort by a column; s s sorts the other way round", footer="sort"),
+    Command("instances.sort", "s", "sort", "sort by a column; chosen again, the other way round", footer="sort"),
     Command("instances.filters", "F", "filters", "choose a kept filter", footer="filters"),
     Command("instances.keep-filter", "K", "keep_filter", "keep what is searched for under a name"),
     Command("instances.sessions", "L", "sessions", "stored sessions: look through, search, open again"),

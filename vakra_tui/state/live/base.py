@@ -32,6 +32,9 @@ Wheel = Literal["recording", "human", "ground_truth", "agent"]
 
 RUNNING = "running"
 
+AT_THE_WHEEL = "You are at the wheel: {} hands it to the recording or the ground truth, which can run."
+"""Why nothing runs; ``{}`` is the key that hands the wheel over."""
+
 SHOW_EVERY_S = 0.15
 """Shortest time between two scenes while many steps run."""
 
@@ -162,10 +165,8 @@ class SessionBase(Turns):
             listener(self.scene)
 
     def _what_works(self) -> str:
-        """What is being done, and how it is stopped."""
-        if not self._working:
-            return "opening" if self._opening else ""
-        return f"{self._working} ({self.stop_words})" if self.running else self._working
+        """What is being done, in words; empty where nothing is."""
+        return self._working or ("opening" if self._opening else "")
 
     def _build(self) -> Scene:
         from vakra_tui.state.build_scene import Frame, scene_of
@@ -182,6 +183,7 @@ class SessionBase(Turns):
             verdict=verdict,
             stale=verdict is not None and steps != length,
             working=self._what_works(),
+            stoppable=bool(self._working) and self.running,
             problem=self._problem,
             wheel=self.wheel,
             hints=self.hints,

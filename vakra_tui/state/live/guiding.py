@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from toolenv.errors import DataError
-from vakra_tui.state.live.base import RUNNING, SessionBase
+from vakra_tui.state.commands.chosen import key
+from vakra_tui.state.live.base import AT_THE_WHEEL, RUNNING, SessionBase
 
 if TYPE_CHECKING:
     from sessions.branches import Cursor
@@ -29,7 +30,7 @@ class Guiding(SessionBase):
 
         timeline = self._ready()
         if self.wheel == "human":
-            raise DataError("You are at the wheel: w hands it to the recording or the ground truth, which can run.")
+            raise DataError(AT_THE_WHEEL.format(key("debugger.wheel")))
         if not timeline.reference:
             raise DataError("There is no executed reference path to differ from.")
         timeline.go_to(at)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from sessions.trajectory import Decision
 from toolenv.errors import DataError
 from toolenv.model import ToolCall, ToolResult, ToolSpec
-from vakra_tui.state.live.base import RUNNING, SessionBase, Wheel
+from vakra_tui.state.commands.chosen import key
+from vakra_tui.state.live.base import AT_THE_WHEEL, RUNNING, SessionBase, Wheel
 
 if TYPE_CHECKING:
     from sessions.breakpoints import Breakpoint
@@ -24,7 +25,12 @@ class Playing(SessionBase):
         if timeline.finished:
             return
         if self.wheel == "human":
-            raise DataError("You are at the wheel: n calls a tool, a answers, x declines, w hands the wheel over.")
+            calls, answers = key("debugger.call-a-tool"), key("debugger.answer")
+            declines, hands = key("debugger.decline"), key("debugger.wheel")
+            raise DataError(
+                f"You are at the wheel: {calls} calls a tool, {answers} answers, {declines} declines, "
+                f"{hands} hands the wheel over."
+            )
         await timeline.step()
         await self._keep_requests(timeline)
         await self._show(force=True)
@@ -57,7 +63,7 @@ class Playing(SessionBase):
         timeline = self._ready()
         self._pause = None
         if self.wheel == "human" and not timeline.finished:
-            raise DataError("You are at the wheel: w hands it to the recording or the ground truth, which can run.")
+            raise DataError(AT_THE_WHEEL.format(key("debugger.wheel")))
         self._working = RUNNING
         await self._show(force=True)
         try:

@@ -21,9 +21,6 @@ class Stopped(VakraError):
 class Turns:
     """Runs verbs in turn on the engine's loop; ``stop`` cancels the innermost stoppable part of the one that runs."""
 
-    stop_words = "X stops"
-    """How a person is told that work can be stopped; the screen puts the chosen key here."""
-
     def __init__(self) -> None:
         self._turn = asyncio.Lock()
         self._long: asyncio.Future[Any] | None = None

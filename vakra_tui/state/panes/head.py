@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+from rich.cells import cell_len, set_cell_size
+
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.lines import HANG, Line, Role, Span, line
-from vakra_tui.state.scene import PolicyView, Scene
+from vakra_tui.state.scene import Scene
 from vakra_tui.text import one_line
 
 _APPLIES: dict[str, tuple[str, Role]] = {
@@ -25,36 +28,78 @@ WHOLE_FROM = 140
 
 
 def header(scene: Scene, width: int = 0) -> Line:
-    """Name of the program, instance and run; what a person must know before reading on stands at the end."""
+    """Instance, state, wheel, work that runs and how to stop it, run and branch, on one row of ``width`` cells.
+
+    Where not all fit, what stands elsewhere or can be looked up gives way, then the words about the work: never the
+    state, the wheel or the way to stop. Width 0 takes all.
+    """
+    note = header_note(scene)
+    state = [Span("   "), note] if note is not None else []
+    if scene.pause is not None:
+        state += [Span("   "), Span("\u25a0 paused", "warn")]
+    if scene.flagged:
+        state += [Span("   "), Span("! ground truth flagged", "warn")]
+    replays = replay_words(scene)
+    if scene.wheel != "recording" or replays:
+        state += [Span("   wheel: ", "dim"), Span(scene.wheel.replace("_", " "), "accent")]
+    parts = {
+        "name": [Span(" vakra-tui ", "title")],
+        "place": _place(scene, whole=width >= WHOLE_FROM),
+        "state": state,
+        "replays": [Span(f", {replays}", "dim")] if replays else [],
+        "work": [Span("   "), Span(scene.working, "dim")] if scene.working else [],
+        "stop": _way_out(scene),
+        "branch": [Span("   branch ", "dim"), Span(one_line(scene.branch, 40), "accent")] if scene.branch else [],
+        "run": [Span("   run ", "dim"), Span(one_line(scene.run, 40))] if scene.run else [],
+        "store": [Span("   "), Span("! steps are not kept", "warn")] if scene.store_problem else [],
+        "why": [Span(f" ({one_line(scene.store_problem, 120)})", "dim")] if scene.store_problem else [],
+    }
+    for least in ("why", "run", "name", "place", "branch", "replays"):
+        if not width or _cells(parts) <= width:
+            break
+        parts[least] = [Span(" "), Span(short(scene.instance.uuid))] if least == "place" else []
+    over = _cells(parts) - width
+    if width and over > 0 and scene.working:
+        room = max(cell_len(scene.working) - over, 0)
+        parts["work"] = [Span("   "), Span(set_cell_size(scene.working, room).rstrip(), "dim")]
+    return tuple(span for part in parts.values() for span in part)
+
+
+def _place(scene: Scene, *, whole: bool) -> list[Span]:
     instance = scene.instance
-    capability = str(instance.capability) if instance.capability else "?"
-    parts = [
-        Span(" vakra-tui ", "title"),
+    return [
         Span(f" {one_line(instance.domain, 30)}", "accent"),
         Span(" / ", "dim"),
-        Span(f"cap {capability}"),
+        Span(f"cap {instance.capability or '?'}"),
         Span(" / ", "dim"),
-        Span(short(instance.uuid, whole=width >= WHOLE_FROM)),
+        Span(short(instance.uuid, whole=whole)),
     ]
-    note = header_note(scene)
-    if note is not None:
-        parts += [Span("   "), note]
-    if scene.pause is not None:
-        parts += [Span("   "), Span("\u25a0 paused", "warn")]
-    if scene.flagged:
-        parts += [Span("   "), Span("! ground truth flagged", "warn")]
-    if scene.wheel != "recording":
-        parts += [Span("   wheel: ", "dim"), Span(scene.wheel.replace("_", " "), "accent")]
-    if scene.working:
-        parts += [Span("   "), Span(f"{scene.working} \u2026", "dim")]
-    if scene.run:
-        parts += [Span("   run ", "dim"), Span(one_line(scene.run, 40))]
-    if scene.branch:
-        parts += [Span("   branch ", "dim"), Span(one_line(scene.branch, 40), "accent")]
-    if scene.store_problem:
-        parts += [Span("   "), Span("! steps are not kept", "warn")]
-        parts.append(Span(f" ({one_line(scene.store_problem, 120)})", "dim"))
-    return tuple(parts)
+
+
+def _way_out(scene: Scene) -> list[Span]:
+    """How the work that runs is stopped, where it can be."""
+    if not scene.working:
+        return []
+    return [Span(f" ({key('app.stop')} stops) \u2026" if scene.stoppable else " \u2026", "dim")]
+
+
+def _cells(parts: Mapping[str, Sequence[Span]]) -> int:
+    return sum(cell_len(span.text) for part in parts.values() for span in part)
+
+
+def working_words(scene: Scene) -> str:
+    """What is being done and how it is stopped, as ``header`` tells it."""
+    return scene.working + "".join(span.text for span in _way_out(scene))
+
+
+def replay_words(scene: Scene) -> str:
+    """That the recording's old calls are made again on a branch; empty elsewhere.
+
+    They were decided on other responses than those of the branch, and a person who forked expects the agent to react.
+    """
+    if not scene.on_branch or scene.wheel != "recording":
+        return ""
+    return "replays its old calls and answer"
 
 
 def header_note(scene: Scene) -> Span | None:
@@ -71,7 +116,7 @@ def header_note(scene: Scene) -> Span | None:
     if verdict.passed is None:
         return Span("undecided", "warn")
     if scene.stale:
-        return Span("steps were added: press v to evaluate", "warn")
+        return Span(f"steps were added: {key('debugger.evaluate')} evaluates", "warn")
     return Span("+ PASSED", "ok") if verdict.passed else Span("x FAILED", "fail")
 
 
@@ -92,7 +137,8 @@ def question(scene: Scene, *, context: bool) -> list[Line]:
     which = ""
     if len(turns) > 1:
         which = f"   turn {len(turns)} of {len(turns)}"
-        which += "  (h hides the context)" if context else "  (h shows the context)"
+        turns_key = key("debugger.earlier-turns")
+        which += f"  ({turns_key} {'hides' if context else 'shows'} the context)"
     lines.append(line((" Q  ", "label"), HANG, (scene.instance.query or "no query", "title"), (which, "dim")))
     return lines
 
@@ -108,11 +154,12 @@ def answer_text(answer: object) -> str:
     return json.dumps(answer, ensure_ascii=False)
 
 
-def policy(view: PolicyView, *, whole: bool, key: str = "") -> list[Line]:
+def policy(scene: Scene, *, whole: bool, key: str = "") -> list[Line]:
     """The policy banner: what it says, for which topics, whether it applies and why, what is allowed.
 
     ``whole`` adds its text; without it, ``key`` is told as the one that shows it.
     """
+    view = scene.policy
     if not view.text.strip():
         return []
     what = view.kind or "not understood"
@@ -139,13 +186,22 @@ def policy(view: PolicyView, *, whole: bool, key: str = "") -> list[Line]:
         plural = "s" if len(view.violations) > 1 else ""
         parts.append(Span(f"   x broken by step{plural} {steps}{f' and {more} more' if more > 0 else ''}", "fail"))
     elif view.applicability == "applies":
-        parts.append(Span("   no step breaks it", "dim"))
+        parts.append(Span(f"   {_unbroken(scene)}", "dim"))
     if key and not whole:
         parts += [Span("   "), Span(key, "accent"), Span(" shows its words".replace(" ", "\u00a0"), "dim")]
     lines = [tuple(parts)]
     if whole:
         lines += [line(("         ", ""), (one_line(view.text, 4000), "dim"))]
     return lines
+
+
+def _unbroken(scene: Scene) -> str:
+    """That no step breaks the policy, as far as steps were executed."""
+    if scene.finished:
+        return "no step breaks it"
+    if scene.working:
+        return "broken by a step: \u2026"
+    return "no step so far breaks it" if scene.executed else "no step was made yet"
 
 
 HINTED = (
@@ -189,6 +245,5 @@ def list_hint(key_of: Callable[[str], str]) -> list[Line]:
 def _hint(what: str, commands: Sequence[tuple[str, str]], why: str, key_of: Callable[[str], str]) -> list[Line]:
     keys: list[tuple[str, Role]] = [(" ", "")]
     for id_, word in commands:
-        key = key_of(id_).partition(" ")[0] or "palette:"
-        keys += [(key, "accent"), (f" {word}  ", "")]
+        keys += [(key_of(id_), "accent"), (f" {word}  ", "")]
     return [line((" Welcome. ", "title"), what), line(*keys), line((f" {why} Any key hides this hint.", "dim"))]

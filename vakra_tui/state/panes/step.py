@@ -8,6 +8,7 @@ from typing import Literal
 
 from sessions.trajectory import Message
 from vakra_tui.state import response as responses
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.diff import difference_lines
 from vakra_tui.state.json_tree import scalar_line
 from vakra_tui.state.lines import BLANK, HANG, Headed, Line, Lines, LineSource, Role, Span, line
@@ -92,19 +93,20 @@ def _how_to_start(scene: Scene) -> list[Line]:
             BLANK,
             line(
                 "You are at the wheel. ",
-                ("n", "accent"),
+                (key("debugger.call-a-tool"), "accent"),
                 " calls a tool, ",
-                ("a", "accent"),
+                (key("debugger.answer"), "accent"),
                 " answers, ",
-                ("x", "accent"),
+                (key("debugger.decline"), "accent"),
                 " declines, ",
-                ("o", "accent"),
+                (key("debugger.hint"), "accent"),
                 " gives a hint, ",
-                ("v", "accent"),
+                (key("debugger.evaluate"), "accent"),
                 " evaluates.",
             ),
         ]
-    return [BLANK, line(("s", "accent"), " runs the next step, ", ("c", "accent"), " runs to the end.")]
+    steps, runs = key("debugger.step"), key("debugger.continue")
+    return [BLANK, line((steps, "accent"), " runs the next step, ", (runs, "accent"), " runs to the end.")]
 
 
 def pause_lines(row: StepRow, scene: Scene) -> list[Line]:
@@ -207,7 +209,7 @@ def response_head(row: StepRow) -> list[Line]:
     lines.append(tuple(head))
     lines += note_lines(row)
     if len(text) > READ_IN_WORKER:
-        lines.append(line(("  large response: t opens the response tab", "dim")))
+        lines.append(line((f"  large response: {key('debugger.next-tab')} opens the response tab", "dim")))
         lines.append(line(("  ", ""), (one_line(text, 300), "code")))
         return lines
     shape = responses.read(text)
@@ -218,7 +220,8 @@ def response_head(row: StepRow) -> list[Line]:
     count = document.layout(200)
     lines += [(Span("  "), *document.line(index)) for index in range(min(count, PEEK_LINES))]
     if count > PEEK_LINES:
-        lines.append(line((f"  \u2026 {count - PEEK_LINES} more lines: t opens the response tab", "dim")))
+        opens = f"{key('debugger.next-tab')} opens the response tab"
+        lines.append(line((f"  \u2026 {count - PEEK_LINES} more lines: {opens}", "dim")))
     return lines
 
 
@@ -244,9 +247,9 @@ def _response(row: StepRow) -> LineSource:
     shape = responses.read(text)
     words = [Span(shape.words, "label")]
     if shape.kind == "json":
-        words.append(Span("   enter or left and right fold", "dim"))
+        words.append(Span(f"   {key('step.choose')} or {key('step.left')} and {key('step.right')} fold", "dim"))
     if row.table is not None and row.table.num_records:
-        words.append(Span("   t: the whole table", "dim"))
+        words.append(Span(f"   {key('debugger.next-tab')}: the whole table", "dim"))
     return Headed([tuple(words), *note_lines(row), BLANK], responses.document(shape))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.diagnosis import gap_words, value_words
 from vakra_tui.state.lines import BLANK, HANG, Line, Lines, LineSource, Role, Span, line
 from vakra_tui.state.panes.head import answer_text
@@ -76,7 +77,8 @@ def _rows(scene: Scene) -> list[GraphRow]:
         shown = scene.reference_shown or hop.number <= scene.hints
         rows += _hop(hop, inputs, shown=shown, feeds=hop.number in feeding, ended=truth.ended)
     if not (scene.reference_shown or scene.hints >= len(truth.hops)):
-        rows.append(GraphRow(line(("o shows the next hop; everything below it stays hidden until then", "dim"))))
+        words = f"{key('debugger.hint')} shows the next hop; everything below it stays hidden until then"
+        rows.append(GraphRow(line((words, "dim"))))
         return rows
     rows += [GraphRow(content) for content in _beside(scene)]
     return rows + _answer(scene)
@@ -243,9 +245,11 @@ def short_json(value: object, limit: int = 40) -> str:
 
 
 def hops_words(scene: Scene) -> str:
-    """``2/3 hops`` for titles."""
+    """``2/3 hops`` for titles; an ellipsis for what is not computed yet."""
     hops = scene.truth.hops
     if not hops:
         return ""
+    if scene.truth.state == "running" or (scene.working and not any(hop.known or hop.failed for hop in hops)):
+        return f"\u2026/{count_words(len(hops), 'hop')}"
     done = sum(hop.recovered_at is not None and not hop.forbidden for hop in hops)
     return f"{done}/{count_words(len(hops), 'hop')}"

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from eval.model import Evidence, Ruling, StageResult
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.diagnosis import index_of, step_words
 from vakra_tui.state.inspecting import Asked
 from vakra_tui.state.lines import BLANK, HANG, Line, Role, Span, line
@@ -57,14 +58,14 @@ VALUES_SHOWN = 12
 def verdict_lines(scene: Scene, asked: Sequence[Asked] | None) -> list[Line]:
     """All lines of the verdict's own screen; ``asked`` is None while it is looked up."""
     verdict = scene.verdict
-    told = policy(scene.policy, whole=True)
+    told = policy(scene, whole=True)
     told = [*told, BLANK] if told else []
     if verdict is None:
         return [
             *strip_lines(scene),
             BLANK,
             *told,
-            line("There is no verdict yet; ", ("v", "accent"), " evaluates this branch."),
+            line("There is no verdict yet; ", (key("debugger.evaluate"), "accent"), " evaluates this branch."),
         ]
     lines = [*strip_lines(scene, brief=True), BLANK]
     lines += told
@@ -82,10 +83,11 @@ def verdict_lines(scene: Scene, asked: Sequence[Asked] | None) -> list[Line]:
         lines.append(line(("mark  ", "label"), (mark, "strong"), HANG, f": {MARKS_MEAN.get(mark, '')}"))
     lines.append(line(("judge  ", "label"), scene.judge or "none"))
     if not scene.reference_shown and scene.hints < len(scene.truth.hops):
+        shows = f"{key('debugger.reference')} shows it."
         return [
             *lines,
             BLANK,
-            line(("What a judge sees holds the reference path, which is hidden; O shows it.", "dim")),
+            line(("What a judge sees holds the reference path, which is hidden; ", "dim"), shows),
         ]
     return [*lines, *_asked(asked)]
 
@@ -189,7 +191,7 @@ def _nobody(asked: Asked) -> str:
         "human": "You ruled this, and no reply of a model is kept. A judge would be shown this:",
         "judge": "A model ruled this, and its reply is not kept any more. It was shown this:",
     }
-    undecided = "Nobody decided this. A judge would be shown this (J rules it yourself):"
+    undecided = f"Nobody decided this. A judge would be shown this ({key('debugger.rule-a-gate')} rules it yourself):"
     return decided.get(asked.decided_by or "", undecided)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from eval.model import Evidence, Ruling, StageResult, Verdict
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.diagnosis import Place, places, step_words
 from vakra_tui.state.lines import HANG, Line, Role, Span, line
+from vakra_tui.state.panes.head import working_words
 from vakra_tui.state.scene import Scene
 
 STAGE_WORDS = {"policy": "policy", "tool_sequence": "tool sequence", "final_response": "final response"}
@@ -45,7 +47,7 @@ def strip_lines(scene: Scene, *, brief: bool = False, whole: bool = False, shown
     if found:
         lines += broke_lines(scene, found, shown if shown < len(found) else 0, brief=brief)
     details = (
-        ([] if found else [_decisive(verdict)])
+        ([] if found else [decisive(verdict)])
         if brief
         else _details(
             verdict, whole=whole or not found, told=found[0].what if found and not shown and not whole else ""
@@ -72,7 +74,7 @@ def broke_lines(scene: Scene, found: Sequence[Place], shown: int, *, brief: bool
     if brief:
         return [(*parts, *((Span("  \u2192 right: ", "ok"), Span(right)) if right else ()))]
     count = f" ({shown + 1} of {len(found)})" if len(found) > 1 else ""
-    lines: list[Line] = [(*parts, Span(f"   i goes there{count}", "dim"))]
+    lines: list[Line] = [(*parts, Span(f"   {key('debugger.evidence')} goes there{count}", "dim"))]
     if right:
         hop = (Span(f"hop {place.hop}: ", "strong"),) if place.hop is not None else ()
         lines.append((Span(" RIGHT     ", "ok"), HANG, *hop, Span(right)))
@@ -88,7 +90,7 @@ def _other_profile(scene: Scene) -> list[Line]:
     return [(Span(words, "warn"), Span(scene.profile, "strong"), Span(" says: ", "warn"), *said)]
 
 
-def _decisive(verdict: Verdict) -> Line:
+def decisive(verdict: Verdict) -> Line:
     """The reason of the gate that decided: the first that failed, else the first that is undecided."""
     if verdict.detail:
         return line(("   ", ""), HANG, (verdict.detail, ""))
@@ -105,10 +107,11 @@ def _decisive(verdict: Verdict) -> Line:
 def _without_verdict(scene: Scene) -> Line:
     head = Span(" WATERFALL  ", "label")
     if scene.working:
-        return (head, Span(f"{scene.working} \u2026", "dim"))
+        return (head, Span(working_words(scene), "dim"))
     if scene.truth.state == "none":
         return (head, Span("not scored: the instance has no ground truth", "warn"))
-    return (head, Span("not evaluated yet", "dim"), Span(" \u2014 press "), Span("v", "accent"))
+    evaluates = (Span(key("debugger.evaluate"), "accent"), Span(" evaluates", "dim"))
+    return (head, Span("not evaluated yet: ", "dim"), *evaluates)
 
 
 def summary(verdict: Verdict, *, stale: bool = False, brief: bool = False) -> Line:
@@ -137,7 +140,7 @@ def summary(verdict: Verdict, *, stale: bool = False, brief: bool = False) -> Li
     if verdict.marks:
         parts += [Span("   marks: ", "dim"), Span(", ".join(verdict.marks), "dim")]
     if stale:
-        parts += [Span("   (of an earlier state; v evaluates again)", "warn")]
+        parts += [Span(f"   (of an earlier state; {key('debugger.evaluate')} evaluates again)", "warn")]
     return tuple(parts)
 
 
@@ -190,9 +193,9 @@ def _overridden(evidence: Sequence[Evidence]) -> list[Span]:
     """What was said before a person ruled."""
     from eval.judges.human import JUDGE_EVIDENCE, PROGRAM_EVIDENCE
 
-    for key in (JUDGE_EVIDENCE, PROGRAM_EVIDENCE):
+    for name in (JUDGE_EVIDENCE, PROGRAM_EVIDENCE):
         for entry in evidence:
-            kept = entry.get(key)
+            kept = entry.get(name)
             if isinstance(kept, Mapping):
                 outcome = kept.get("outcome") or "nothing"
                 who = kept.get("decided_by") or "the judge"
