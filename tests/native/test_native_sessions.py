@@ -225,6 +225,15 @@ async def test_a_table_of_one_column_is_a_list(world: World) -> None:
     assert (await failure(session, "Calculator", **whole))[0] == "tool_failed"
 
 
+async def test_a_result_too_long_to_be_written_is_a_failed_call(world: World) -> None:
+    session = await world.session("slot")
+    large = 10**4000
+    for given in (large, [large, 1]):
+        asked = {"input_1": given, "input_2": large, "operation": "multiply"}
+        kind, _, text = await failure(session, "Calculator", **asked)
+        assert kind == "tool_failed" and "cannot be written" in text
+
+
 # --- memory ----------------------------------------------------------------------------------------------------------
 
 

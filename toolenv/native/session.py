@@ -283,7 +283,10 @@ class NativeSession:
         if tool.operation == "calculate":
             left, right = self._list(arguments["input_1"]), self._list(arguments["input_2"])
             value, notes = operations.calculated(left, right, arguments["operation"])
-            return (json.dumps(value) if isinstance(value, list) else str(value)), None, notes
+            try:
+                return (json.dumps(value) if isinstance(value, list) else str(value)), None, notes
+            except ValueError as error:  # Python writes no whole number of more than some thousand digits
+                raise ToolError(f"the result cannot be written: {error}") from error
         if tool.operation == "truncate":
             given, count = arguments["truncate_array"], int(arguments["n"])
             if isinstance(given, str):
