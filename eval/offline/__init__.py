@@ -32,7 +32,7 @@ class OfflineJudge:
             case "consistent":
                 return consistent_ruling(prediction.answer, truth.answer, questions, wording, quoted)
             case "grounded":
-                told = [turn.answer for turn in case.instance.turns[:-1]]
+                told = [turn.answer for turn in case.instance.turns[:-1] if turn.answer is not None]
                 return grounded_ruling(prediction.answer, truth.answer, questions, prediction, wording, told, quoted)
             case _:
                 return Ruling(outcome="undecided", reason="no rule can tell whether this policy applies")

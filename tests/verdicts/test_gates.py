@@ -157,6 +157,12 @@ def test_what_the_dialogue_said_before_grounds_an_answer(bench):
     assert bench.judged(without).stages[2].rulings["grounded"].outcome == "undecided"
 
 
+def test_an_earlier_turn_without_an_answer_grounds_nothing(bench):
+    made = bench.made("founder", {"founder": "Mike Richardson"})
+    unanswered = bench.case([made], [None], [made], "None", context=[("Who publishes Hellboy?", None)])
+    assert bench.judged(unanswered).stages[2].rulings["grounded"].outcome == "undecided"
+
+
 def test_without_a_judge_what_a_program_cannot_rule_is_undecided(bench):
     verdict = bench.judged(case(bench, ""), NoJudge())
     assert (verdict.passed, verdict.failed_stage, verdict.sieve) == (None, "final_response", "undecided")
