@@ -98,6 +98,7 @@ class _Line:
         self._on_end = on_end
         self._numbers = itertools.count(1)
         self._asked: dict[int, asyncio.Future[Any]] = {}
+        self._error: Exception | None = None
         threading.Thread(target=self._receive, daemon=True).start()
 
     def send(self, message: _Any) -> None:
@@ -105,6 +106,8 @@ class _Line:
             self._pipe.send_bytes(msgspec.msgpack.encode(message))
 
     async def ask(self, question: Callable[[int], _Any]) -> Any:
+        if self._error is not None:
+            raise self._error
         number = next(self._numbers)
         future = self._asked[number] = self._loop.create_future()
         try:
@@ -114,6 +117,8 @@ class _Line:
             del self._asked[number]
 
     def fail(self, error: Exception) -> None:
+        """Let every question fail, those that are waiting and those that are still to come."""
+        self._error = error
         for future in self._asked.values():
             if not future.done():
                 future.set_exception(error)

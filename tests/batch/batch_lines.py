@@ -43,6 +43,11 @@ def line(uuid: str = "u", passed: bool | None = True, *, capability: int = 1, **
     return Scored(verdict=Verdict(**values), weight=weight, slices=slices)
 
 
+def no_scorer(payload: bytes, cache: object) -> Any:
+    """A factory of scorers whose worker process ends at once."""
+    raise SystemExit(payload.decode())
+
+
 def missing(uuid: str = "m", capability: int = 1) -> Scored:
     return line(
         uuid, False, capability=capability, status="missing", failed_stage=None, sieve="tool_selection", stages=()

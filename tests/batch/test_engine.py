@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 
 import pytest
-from batch_lines import extra, line, missing, unscored
+from batch_lines import extra, line, missing, no_scorer, unscored
 
 from eval.engine import Engine, RunPlan
 from eval.judges.human import HumanRuling
@@ -16,6 +16,7 @@ from eval.report import write_lines
 from eval.results import Results
 from eval.resume import keys_of
 from eval.scored import Scored
+from eval.workers import WorkerFailure, WorkerPool
 from sessions.store.records import PreparedSession
 from toolenv.dataset import InstanceRef
 from toolenv.model import Value
@@ -274,3 +275,13 @@ async def test_there_are_no_more_workers_than_lines() -> None:
     results = Results(3)
     assert await scored(Scoring([some_lines(3)]), [RunPlan(items(3), results)], concurrency=10**12)
     assert results.done == 3
+
+
+async def test_a_worker_that_ended_while_nothing_was_asked_fails_what_is_asked_later() -> None:
+    pool = WorkerPool(no_scorer, b"no data", 1)
+    try:
+        for _ in range(2):
+            with pytest.raises(WorkerFailure, match="worker process 1 ended"):
+                await asyncio.wait_for(pool.score(0, Unit(items=tuple(items(1)))), 30)
+    finally:
+        await pool.close()
