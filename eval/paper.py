@@ -52,12 +52,12 @@ class PaperProfile:
     async def _searched(
         self, case: Case, environment: ToolEnvironment, context: ScoringContext, verdict: Verdict, item: Item
     ) -> Verdict:
-        """The verdict with what repair search found. An environment that fails during the search costs its result."""
+        """The verdict with what repair search found. Whatever fails during the search costs its result alone."""
         from eval.repair import search, summary
 
         try:
             found = await search(case, environment, judge=context.judge, verdict=verdict)
-        except EnvironmentFailure as error:
+        except (EnvironmentFailure, JudgeFailure) as error:
             return msgspec.structs.replace(verdict, repair={"outcome": "failed", "sentence": str(error)})
         if self._on_repair is not None:
             self._on_repair(item, found)
@@ -102,10 +102,10 @@ class PaperProfile:
         )
         try:
             verdict = await evaluate(case, judge=context.judge)
-            if self._repair and verdict.passed is False:
-                verdict = await self._searched(case, environment, context, verdict, item)
         except JudgeFailure as error:
             return _unscored(item, "judge", error)
+        if self._repair and verdict.passed is False:
+            verdict = await self._searched(case, environment, context, verdict, item)
         verdict = reproducible.marked(verdict, prediction.responses, predicted)
         return _marked(_explained(verdict, why_unfit), item)
 

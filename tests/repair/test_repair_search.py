@@ -13,8 +13,11 @@ import msgspec
 import pytest
 from broken_sample import Sample
 
+from eval.case import Case
 from eval.environments import EnvironmentChain
+from eval.judge import JudgeFailure
 from eval.judges import NoJudge
+from eval.model import Gate, Ruling, Verdict
 from eval.offline import OfflineJudge
 from eval.paper import PaperProfile
 from eval.profile import Item, ScoringContext, Unit
@@ -292,6 +295,31 @@ def test_a_repair_is_a_branch_that_shares_its_beginning(sample: Sample, change: 
         assert found.repair.prediction.answer == "Radon"
 
     asyncio.run(run())
+
+
+def test_a_judge_that_fails_during_a_search_costs_its_result_alone(sample: Sample) -> None:
+    class OutOfBudget:
+        kind = "openai"
+
+        async def rule(self, gate: Gate, case: Case) -> Ruling:
+            raise JudgeFailure("the budget is used up")
+
+    run = Run.open(sample_runs()["flawed"], sample.dataset)
+    context = ScoringContext(
+        dataset=sample.dataset,
+        run=run,
+        environments=EnvironmentChain([sample.environment]),
+        judge=OutOfBudget(),
+        truths=GroundTruths(),
+    )
+    verdicts: dict[bool, list[Verdict]] = {False: [], True: []}
+    for repair, found in verdicts.items():
+        for position, ref in enumerate(sample.dataset.refs(1)):
+            item = Item(position=position, instance=ref, prediction=run.get(ref))
+            found += asyncio.run(PaperProfile(repair=repair).score(Unit(items=(item,)), context))
+    assert [msgspec.structs.replace(verdict, repair=None) for verdict in verdicts[True]] == verdicts[False]
+    outcomes = [verdict.repair["outcome"] for verdict in verdicts[True] if verdict.passed is False and verdict.repair]
+    assert "failed" in outcomes
 
 
 def results_of(dataset: Dataset, run: Run, chain: EnvironmentChain) -> list[tuple[Instance, Scored, RepairResult]]:
