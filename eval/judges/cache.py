@@ -12,6 +12,7 @@ import msgspec
 from eval.judges.context import Cut
 from eval.judges.questions import Message
 from eval.model import Outcome
+from eval.scored import encoded
 from toolenv.model import Value
 
 
@@ -69,7 +70,7 @@ def ruling_key(model: str, parameters: Mapping[str, Any], version: str, messages
 
 
 def packed(kept: KeptRuling) -> bytes:
-    return zlib.compress(msgspec.json.encode(kept))
+    return zlib.compress(encoded(kept))
 
 
 def unpacked(payload: bytes) -> KeptRuling | None:

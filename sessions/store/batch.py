@@ -80,7 +80,7 @@ class BatchStore(BaseStore):
         return codec.as_bytes(found) if found is not None else None
 
     def put_ruling(self, key: str, payload: bytes) -> None:
-        key, body = codec.clean(key), codec.redacted_bytes(payload)
+        key, body = codec.clean(key), codec.redacted_ruling(payload)
         self._or_keep(
             lambda: self.write(lambda connection: writing.put_ruling(connection, key, body)),
             lambda: [{"write": "ruling", "key": key, "body": body.decode("latin-1")}],

@@ -81,6 +81,16 @@ def redacted_bytes(data: bytes) -> bytes:
     return redact_bytes(data)
 
 
+def redacted_ruling(data: bytes) -> bytes:
+    """The same for bytes that may be compressed: those are searched as what they were and else stay as they are."""
+    try:
+        plain = zlib.decompress(data)
+    except zlib.error:
+        return redact_bytes(data)
+    redacted = redact_bytes(plain)
+    return data if redacted == plain else zlib.compress(redacted)
+
+
 def payload(data: bytes) -> Payload:
     return Payload(hash=hashlib.sha256(data).hexdigest(), size=len(data), data=zlib.compress(data, 1))
 

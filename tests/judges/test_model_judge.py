@@ -365,6 +365,14 @@ async def test_a_damaged_cache_entry_is_asked_again(endpoint: Any) -> None:
     assert (await rule(endpoint, cache=Damaged())).outcome == "pass"
 
 
+async def test_a_reason_with_half_a_character_is_kept(endpoint: Any, said: Any) -> None:
+    endpoint.default = lambda body: said('{"ruling": "fail", "reason": "odd \\ud800 word"}')
+    cache = MemoryRulingCache()
+    assert (await rule(endpoint, cache=cache)).outcome == "fail"
+    assert (await rule(endpoint, cache=cache)).outcome == "fail"
+    assert len(endpoint.asked) == len(cache) == 1
+
+
 async def test_request_and_reply_are_kept_for_inspection(endpoint: Any, said: Any) -> None:
     endpoint.script = [lambda body: said("hm")]
     asking = judge(endpoint)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -342,6 +343,7 @@ def test_secrets_are_written_nowhere(
     store.put_request(session.id, RequestRecord(kind="judge", model=text_, request={"headers": text_}, error=text_))
     store.put_results("scope", [("u", text_.encode())])
     store.put_ruling("k", text_.encode())
+    store.put_ruling("compressed", zlib.compress(text_.encode()))
     store.put_run(RunRecord(fingerprint="f", name=text_, path=text_, detail={"url": text_}))
     store.put_flag(Flag(dataset="d", uuid="u", kind="k", text=text_))
     store.put_human_ruling("d", "r", "u", "g", {"reason": text_})
@@ -356,12 +358,21 @@ def test_secrets_are_written_nowhere(
         and SECRET not in repr(store.requests(session.id))
         and SECRET not in repr(store.runs())
     )
+    ruling = store.ruling("compressed")
+    assert ruling is not None and SECRET.encode() not in zlib.decompress(ruling)
     assert SECRET not in repr(list(store.results("scope"))) and SECRET not in repr(store.human_rulings("d", "r"))
     assert store.search("0123456789") == ()
     if store_url.startswith("sqlite"):
         store.close()
         for file in tmp_path.iterdir():
             assert SECRET.encode() not in file.read_bytes()
+
+
+def test_compressed_rulings_without_secrets_stay_as_they_are(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    payload = zlib.compress(b"a ruling of no secret " + bytes(range(256)))
+    monkeypatch.setenv("VAKRA_TUI_JUDGE_API_KEY", payload[-40:].decode("utf-8", "surrogateescape"))
+    store.put_ruling("k", payload)
+    assert store.ruling("k") == payload
 
 
 @pytest.mark.parametrize("secretive", SECRETIVE)
