@@ -16,9 +16,14 @@ from vakra_tui.state.commands.chosen import key
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.clean_input import CleanInput
 
+MOST_DIGITS = 9
+
 
 class AskScreen(ModalScreen[str | None]):
-    """Asks for a text or a number; gives None when it was left with escape."""
+    """Asks for a text or a number; gives None when it was left with escape.
+
+    A text that was given keeps its line breaks and what else a field of one line cannot show; they can be deleted.
+    """
 
     CONTEXT: ClassVar[str] = "ask"
     BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
@@ -36,7 +41,13 @@ class AskScreen(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield Static(content(self._question), classes="dialog-title", markup=False)
-            yield CleanInput(self._value, type="integer" if self._kind == "number" else "text", id="answer")
+            number = self._kind == "number"
+            yield CleanInput(
+                self._value,
+                type="integer" if number else "text",
+                max_length=MOST_DIGITS if number else 0,
+                id="answer",
+            )
             note = self._note or f"enter accepts, {key('ask.leave')} leaves"
             yield Static(content(note), classes="dialog-note", markup=False)
 
@@ -47,7 +58,7 @@ class AskScreen(ModalScreen[str | None]):
     def _submitted(self, event: CleanInput.Submitted) -> None:
         if self._kind == "number" and not event.value.strip().isdecimal():
             return
-        self.dismiss(event.value.strip())
+        self.dismiss(self.query_one("#answer", CleanInput).meant.strip())
 
     def action_leave(self) -> None:
         self.dismiss(None)
