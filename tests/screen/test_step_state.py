@@ -23,7 +23,8 @@ from vakra_tui.state.panes.protocol import StepProtocol, protocol_source
 from vakra_tui.state.panes.steps import step_line
 from vakra_tui.state.quirks import quirks
 from vakra_tui.state.reading import decoded
-from vakra_tui.state.response import RawText, document, read
+from vakra_tui.state.response import RawText, document, passage_lines, passages, peek_lines, read, scored
+from vakra_tui.state.rows import same_response
 from vakra_tui.state.scene import ArgumentRow, Origin, StepRow
 from vakra_tui.state.search import WINDOW, LineByLine, Needle, Search, marked, shifted
 from vakra_tui.state.table_order import Order, page, positions, rows_with, terms_of
@@ -368,6 +369,19 @@ def test_the_rows_of_a_raw_text_hold_all_of_it(text: str, width: int) -> None:
     assert shown == "".join(sanitize(part) for part in text.split("\n"))
 
 
+def test_a_response_that_is_nested_too_deeply_is_shown_as_text() -> None:
+    nested = "[" * 700 + "]" * 700
+    assert read(nested).kind == "text"
+    assert same_response(nested, nested) and not same_response(nested, "[]")
+    assert "[[[" in text_of(difference_lines(nested, "[]"))
+
+
+def test_a_peek_without_a_number_of_rows_names_none() -> None:
+    shape = read('{"key_details": [{"name": "a"}]}')
+    assert "0 rows" not in shape.words and "unknown" in shape.words
+    assert "0 rows" not in text_of(peek_lines(shape.value))
+
+
 # --- passages ---------------------------------------------------------------------------------------------------------
 
 
@@ -393,6 +407,12 @@ def told(
     return "\n".join(quirks(ToolCall(name=name, arguments=args), result))
 
 
+def test_a_score_of_any_size_is_shown() -> None:
+    found = passages(json.loads('[{"text": "a", "score": 1' + "0" * 400 + '}, {"text": "b", "score": 7.25}]'))
+    assert "score 1000" in text_of(passage_lines(found)) and "score 7.25" in text_of(passage_lines(found))
+    assert not scored(passages([{"text": "a", "score": True}]))
+
+
 def test_quirks_are_told_for_every_environment() -> None:
     assert "(R2)" in told("get_city", "Error calling API: Client error '422'", failed=True)
     assert "(S9)" in told("Calculator", "nan", input_1=1, input_2=-2, operation="divide")
@@ -403,6 +423,11 @@ def test_quirks_are_told_for_every_environment() -> None:
     assert "(S13)" in told("truncate", "Input validation error: 'x' is not of type 'array'", failed=True, is_error=True)
     assert "no row" in told("get_names", '{"names": []}')
     assert told("get_names", '{"names": ["NaN"]}') == ""
+
+
+def test_words_of_a_failure_inside_an_answer_are_no_quirk() -> None:
+    for words in ("there is no table tennis club", "it should be a valid dictionary", "is not JSON serializable"):
+        assert told("query_towns", json.dumps({"results": [{"text": words}]})) == ""
 
 
 def test_a_quirk_that_the_environment_tells_is_not_told_again() -> None:

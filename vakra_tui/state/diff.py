@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 
+from toolenv.decoding import decoded
 from toolenv.model import Json
 from vakra_tui.state.lines import BLANK, HANG, Line, Role, Span, line
 from vakra_tui.state.response import passages
@@ -50,8 +51,8 @@ def texts(value: Json) -> list[str]:
     """A response as lines: JSON indented with its keys in order, passages as their texts, other text as it is."""
     if isinstance(value, str):
         try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
+            value = decoded(value)
+        except ValueError:
             return str(value).split("\n")
     found = passages(value)
     if found:

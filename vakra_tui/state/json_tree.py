@@ -210,12 +210,6 @@ class JsonTree:
         path = self.row(index).path
         return self.row_of(path[:-1]) if path else 0
 
-    def fold_all(self) -> None:
-        """Fold everything below the root's own members."""
-        if self._root is not None:
-            self._root = Unfolded(self.value)
-            self._open = True
-
     def _nodes(self, path: Path) -> list[Unfolded]:
         """The unfolded containers on the way to a visible row."""
         assert self._root is not None

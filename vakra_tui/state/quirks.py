@@ -30,9 +30,8 @@ def quirks(call: ToolCall | None, result: ToolResult) -> tuple[str, ...]:
 
 def _told(call: ToolCall, result: ToolResult) -> Iterator[str]:
     text = result.text[:_HEAD]
-    yield from _of_failures(call, text, result)
-    if not result.failed:
-        yield from _of_answers(call, text)
+    # The words of a failure may stand in what an answer is about.
+    yield from _of_failures(call, text, result) if result.failed else _of_answers(call, text)
 
 
 def _of_failures(call: ToolCall, text: str, result: ToolResult) -> Iterator[str]:
@@ -48,9 +47,9 @@ def _of_failures(call: ToolCall, text: str, result: ToolResult) -> Iterator[str]
         yield "a switch that fails may leave the old table under the new universe's id (S1)"
     elif "is not JSON serializable" in text:
         yield "a column of bytes makes get_data fail, and the number of a handle is used up all the same (S14)"
-    elif result.failed and not result.is_error:
+    elif not result.is_error:
         yield "this is a failure that the tool does not flag as an error"
-    if call.name in ("truncate", "select_unique_values") and result.failed:
+    if call.name in ("truncate", "select_unique_values"):
         yield f"{call.name} takes a literal list alone, never the handle of a table (S13)"
 
 

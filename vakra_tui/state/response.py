@@ -6,10 +6,11 @@ import json
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeGuard
 
 import msgspec
 
+from toolenv.decoding import is_too_deep
 from toolenv.model import Json
 from vakra_tui.state.json_tree import JsonTree, scalar_line
 from vakra_tui.state.lines import BLANK, HANG, Line, Lines, LineSource, Span, line
@@ -24,6 +25,9 @@ Kind = Literal["table", "passages", "json", "text"]
 
 SCORES = ("score", "distance", "similarity", "relevance")
 """Names under which retrievers say how near a passage is to the question."""
+
+_ENORMOUS = 10**15
+"""From which on a number is written as it is: an integer may be too large for any other form."""
 
 MOST_PASSAGES = 500
 """Longer lists of texts are shown as JSON, which is made row by row."""
@@ -41,7 +45,7 @@ class Shape(msgspec.Struct, frozen=True):
         """``table, 44 rows, 1.2 KB``."""
         size = size_words(len(self.text))
         if self.kind == "table":
-            return f"table, {count_words(_number_of_rows(self.value), 'row')}, {size}"
+            return f"table, {_rows_words(self.value)}, {size}"
         if self.kind == "passages":
             found = passages(self.value)
             return f"{count_words(len(found), 'passage')}, {size}" + ("" if scored(found) else ", without scores")
@@ -57,6 +61,8 @@ def read(text: str) -> Shape:
         try:
             value = decoded(text)
         except (ValueError, RecursionError):
+            return Shape(kind="text", text=text)
+        if is_too_deep(value):
             return Shape(kind="text", text=text)
         if _is_peek(value):
             return Shape(kind="table", text=text, value=value)
@@ -83,9 +89,11 @@ def _is_peek(value: Json) -> bool:
     )
 
 
-def _number_of_rows(value: Json) -> int:
+def _rows_words(value: Json) -> str:
     number = value.get("num_records") if isinstance(value, dict) else None
-    return number if isinstance(number, int) else 0
+    if not isinstance(number, int) or isinstance(number, bool):
+        return "an unknown number of rows"
+    return count_words(number, "row")
 
 
 def passages(value: Json) -> list[dict[str, Json]]:
@@ -119,7 +127,7 @@ def peek_lines(value: Json) -> list[Line]:
         line(
             ("handle ", "label"),
             (str(handle), "strong") if handle else ("none", "dim"),
-            (f"   {count_words(_number_of_rows(value), 'row')}, {count_words(len(columns), 'column')}", "dim"),
+            (f"   {_rows_words(value)}, {count_words(len(columns), 'column')}", "dim"),
         )
     ]
     names = [str(column.get("name")) for column in columns]
@@ -145,8 +153,8 @@ def passage_lines(found: list[dict[str, Json]]) -> list[Line]:
         head = [Span(f"[{number}] ", "rag"), Span(str(name), "label")]
         for key in SCORES:
             value = passage.get(key)
-            if isinstance(value, int | float) and not isinstance(value, bool):
-                head.append(Span(f"  {key} {value:.4g}", "number"))
+            if _is_score(value):
+                head.append(Span(f"  {key} {value:.4g}" if abs(value) < _ENORMOUS else f"  {key} {value}", "number"))
         about = passage.get("metadata")
         if isinstance(about, dict) and about:
             told = ", ".join(
@@ -160,7 +168,11 @@ def passage_lines(found: list[dict[str, Json]]) -> list[Line]:
 
 def scored(found: list[dict[str, Json]]) -> bool:
     """Whether the retriever said how near each passage is."""
-    return any(isinstance(passage.get(key), int | float) for passage in found for key in SCORES)
+    return any(_is_score(passage.get(key)) for passage in found for key in SCORES)
+
+
+def _is_score(value: Json) -> TypeGuard[float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 class RawText:
@@ -170,12 +182,11 @@ class RawText:
     5 MB costs one pass over the line lengths. A place of a search is (line, character of it).
     """
 
-    def __init__(self, text: str, lead: tuple[Line, ...] = ()) -> None:
+    def __init__(self, text: str) -> None:
         texts = text.split("\n")
         if not all(map(str.isprintable, texts)):
             texts = [sanitize(part) for part in texts]
         self._texts = texts
-        self._lead = lead
         self._lengths = list(map(len, texts))
         self._longest = max(self._lengths)
         self._plain = text.isascii()
@@ -204,17 +215,14 @@ class RawText:
         return self._width if self._plain or self._texts[position].isascii() else max(self._width // 2, 1)
 
     def line(self, index: int) -> Line:
-        if index < len(self._lead):
-            return self._lead[index]
         position, start, step = self._slice(index)
         return line((self._texts[position][start : start + step], "code"))
 
     def _slice(self, index: int) -> tuple[int, int, int]:
         """(line, first character, number of characters) of a row."""
-        row = index - len(self._lead)
-        position = bisect_right(self._first, row) - 1
+        position = bisect_right(self._first, index) - 1
         step = self._step(position)
-        return position, (row - self._first[position]) * step, step
+        return position, (index - self._first[position]) * step, step
 
     @property
     def cells(self) -> int:
@@ -232,15 +240,13 @@ class RawText:
 
     def row_of(self, place: tuple[int, int]) -> int:
         position, start = place
-        return len(self._lead) + self._first[position] + start // self._step(position)
+        return self._first[position] + start // self._step(position)
 
     def place_at(self, row: int) -> tuple[int, int]:
-        return self._slice(row)[:2] if row >= len(self._lead) else (0, 0)
+        return self._slice(row)[:2]
 
     def line_found(self, index: int, needle: Needle) -> Line:
         """The row with its matches marked, also those that begin or end on another row."""
-        if index < len(self._lead):
-            return self._lead[index]
         position, start, step = self._slice(index)
         text = self._texts[position]
         length = len(needle.text)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from sessions.trajectory import Answer, CallTool, ExecutedTrajectory, GiveUp, Message, Step
+from toolenv.decoding import decoded
 from toolenv.environment import TableView
 from toolenv.model import Json, Prediction
 from vakra_tui.state.scene import ArgumentRow, Origin, StepOutcome, StepRow
@@ -157,7 +158,10 @@ def _repeats_opening(prediction: Prediction) -> bool:
 
 
 def same_response(told: Json, executed: str) -> bool:
-    """Whether a response in a file says what the executed one says: equal texts, or equal as JSON."""
+    """Whether a response in a file says what the executed one says: equal texts, or equal as JSON.
+
+    Texts that are nested too deeply to be read count as texts.
+    """
     if isinstance(told, str):
         if told == executed or told.strip() == executed.strip():
             return True
@@ -177,8 +181,8 @@ def same_response(told: Json, executed: str) -> bool:
 
 def _decoded(text: str) -> Json:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return decoded(text)
+    except ValueError:
         return text
 
 

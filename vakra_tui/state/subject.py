@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from eval.model import Verdict
 from toolenv.model import Instance, Prediction
-
-if TYPE_CHECKING:
-    pass
 
 
 class Subject:
