@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import msgspec
 from rich.text import Text
 from textual import work
-from textual.app import App, SystemCommand
+from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
 from textual.geometry import Offset
@@ -25,6 +25,7 @@ from vakra_tui.state.keys import keys_of
 from vakra_tui.state.memory import Memory
 from vakra_tui.state.remembered import Layout, Remembered, recall, remember
 from vakra_tui.text import sanitize
+from vakra_tui.type_ahead import TypeAhead
 from vakra_tui.widgets.bound import bindings
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ ERRORS_TOLD, WITHIN_S = 4, 3.0
 """So many errors of this program within so many seconds are dialogs; more of them end it."""
 
 
-class Chrome(App[int]):
+class Chrome(TypeAhead):
     """The base of the application. ``memory`` says in which folder it remembers."""
 
     ENABLE_COMMAND_PALETTE = True
