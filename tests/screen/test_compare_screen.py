@@ -154,10 +154,28 @@ async def test_eighty_columns_name_everything(store: Store) -> None:
         assert "< only left 3|- get_city" in text
         assert "> only right -|3 get_locations" in text
         assert "≠ limit" in detail(app)
+        for side in ("left", "right"):
+            head = pane(app, app.screen.query_one(f"#compare-{side}"))
+            assert "tool sequence" in head and "final response" in head and "…" not in head
+        counts = pane(app, app.screen.query_one("#compare-counts"))
+        assert "1 hop and 3 gates differ" in counts and "> 1 only right" in counts and "…" not in counts
         await pilot.press("tab", "end")
         assert '≠ order only right > "up"' in detail(app)
         await pilot.press("escape")
         assert isinstance(app.screen, InstancesScreen)
+
+
+async def test_long_names_leave_room_for_the_gates_at_eighty_columns(store: Store) -> None:
+    made = wiring(store)
+    runs = [toy.ToyRun(f"a-model-with-a-very-long-name-{n}", [toy.prediction("u-1")]) for n in (1, 2)]
+    made.use({run.name: run for run in runs})
+    async with opened(made, SMALL) as (app, pilot):
+        await pilot.press("C")
+        await compared(pilot)
+        for number, side in enumerate(("left", "right"), start=1):
+            head = pane(app, app.screen.query_one(f"#compare-{side}"))
+            assert f"-long-name-{number} " in head
+            assert head.count("…") == 1 and "final response" in head
 
 
 async def test_of_more_runs_two_are_chosen(store: Store) -> None:

@@ -141,3 +141,27 @@ async def test_the_strip_says_which_profile_it_shows(address: str) -> None:
         await pilot.press("enter")
         await until_settled(pilot)
         assert "not scored yet" not in squeezed(app)
+
+
+async def test_a_comparison_shows_the_verdicts_of_the_profile_in_use(address: str) -> None:
+    app = VakraApp(Wiring(options(address, profile="vakra", runs=("flawed", "oracle"))))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: app.opened and app.screen is app.instances, "the list")
+        entries = app.instances.listing.entries
+        await until(pilot, lambda: all(len(entry.verdicts) == 2 for entry in entries), "all verdicts")
+        await pilot.press("C")
+        await until_shown(pilot, "gates, profile vakra")
+        found = app.screen.found  # type: ignore[attr-defined]
+        row = entries[0]
+        assert found.profile == "vakra"
+        assert found.verdict_of(found.left) == row.verdicts["flawed"]
+        assert found.verdict_of(found.right) == row.verdicts["oracle"]
+        await pilot.press("x")
+        await until(pilot, lambda: app.screen.found.left.name == "oracle", "the sides exchanged")  # type: ignore[attr-defined]
+        assert "gates, profile vakra" in squeezed(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.instances, "the list")
+        del row.verdicts["oracle"]
+        await pilot.press("C")
+        await until_shown(pilot, "gates, profile paper")
+        await until_shown(pilot, "verdicts by the profile paper: vakra has none of oracle (v in the list scores a run")

@@ -14,9 +14,10 @@ from textual.screen import Screen
 
 from toolenv.errors import VakraError
 from vakra_tui.render import content
-from vakra_tui.state.comparison import Compared, ComparedRows, Item, Side, Where, compared, head_lines
-from vakra_tui.state.lines import Line, Lines, Span, line
-from vakra_tui.state.panes import waterfall
+from vakra_tui.state.commands.chosen import key
+from vakra_tui.state.comparison import SIDES, Compared, ComparedRows, Item, Side, Where, compared
+from vakra_tui.state.lines import Lines, line
+from vakra_tui.state.panes.compare_head import head_lines, side_lines
 from vakra_tui.state.panes.compared import READ_IN_WORKER, detail_lines, problem_lines, response_size
 from vakra_tui.state.panes.head import WHOLE_FROM, short
 from vakra_tui.text import one_line
@@ -70,7 +71,7 @@ class CompareScreen(Screen[tuple[Where, int] | None]):
         self._make()
 
     def _say(self, words: str) -> None:
-        told = line((" Compare ", "title"), (f"  {words}", "warn"), ("   esc stops", "dim"))
+        told = line((" Compare ", "title"), (f"  {words}", "warn"), (f"   {key('compare.leave')} stops", "dim"))
         self.query_one("#compare-title", Banner).show_lines([told])
 
     def _told(self, words: str) -> None:
@@ -134,17 +135,11 @@ class CompareScreen(Screen[tuple[Where, int] | None]):
         )
         self.query_one("#compare-title", Banner).show_lines([title])
         low = self.size.height < LOW
-        self.query_one("#compare-counts", Banner).tallest = 1 if low else 2
-        for name, sign, role, side in (("left", "<", "removed", found.left), ("right", ">", "added", found.right)):
-            head = (Span(f" {sign} {name:<6}", role), Span(f"{one_line(side.name, 30)}  ", "strong"))  # type: ignore[arg-type]
-            said = _verdict_lines(side)
-            lines: list[Line] = [(*head, *said[0])]
-            if not low:
-                lines += said[1:2]
-            banner = self.query_one(f"#compare-{name}", Banner)
+        for where in SIDES:
+            banner = self.query_one(f"#compare-{where}", Banner)
             banner.tallest = 1 if low else 2
-            banner.show_lines(lines)
-        self.query_one("#compare-counts", Banner).show_lines(head_lines(found))
+            banner.show_lines(side_lines(found, where, self.size.width)[: banner.tallest])
+        self.query_one("#compare-counts", Banner).show_lines(head_lines(found, self.size.width))
         self._draw_detail()
 
     def _draw_detail(self) -> None:
@@ -232,16 +227,3 @@ class CompareScreen(Screen[tuple[Where, int] | None]):
     def action_leave(self) -> None:
         """What is still being executed is stopped with the screen."""
         self.dismiss(None)
-
-
-def _verdict_lines(side: Side) -> list[Line]:
-    """The gates of a side on one line, then what decided; why there is no verdict where there is none."""
-    scene = side.scene
-    if scene.verdict is None and scene.truth.state != "none":
-        return [line(("not evaluated" if scene.finished else "not evaluated: it is not finished", "warn"))]
-    return [_without_label(part) for part in waterfall.strip_lines(scene, brief=True)]
-
-
-def _without_label(content_: Line) -> Line:
-    """A line of the waterfall without its heading word."""
-    return content_[1:] if content_ and content_[0].role == "label" and "WATERFALL" in content_[0].text else content_

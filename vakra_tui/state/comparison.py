@@ -43,8 +43,13 @@ GATE_WORDS = {
     "grounded": "answer grounded",
 }
 
+PAPER = "paper"
+"""The profile by which the debugger itself judges."""
+
 WIDE = 100
 """Cells from which on both sides have a column of their own."""
+
+SIDES: tuple[Where, Where] = ("left", "right")
 
 STATE_CELLS = 18
 """Cells of sign and word."""
@@ -63,6 +68,12 @@ class Side:
     def steps(self) -> tuple[Step, ...]:
         """Its executed steps; ``scene.rows`` begins with one row for each."""
         return tuple(row.step for row in self.scene.rows if row.step is not None)
+
+    @property
+    def listed(self) -> Verdict | None:
+        """What the list knows of this side by the profile that is in use: of a run's prediction as it was recorded."""
+        recorded = self.kind == "run" or (self.target == "0" and self.scene.prediction is not None)
+        return self.scene.listed if recorded else None
 
 
 class Item(NamedTuple):
@@ -83,15 +94,24 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True)
 class Compared:
-    """Everything that the comparison shows."""
+    """Everything that the comparison shows. Verdicts are those of ``profile``; ``wanted`` is the one in use.
+
+    They are not the same where the one in use did not score both sides: two profiles are never set against each other.
+    """
 
     left: Side
     right: Side
     items: tuple[Item, ...]
     handles: Handles
+    profile: str = PAPER
+    wanted: str = PAPER
 
     def side(self, where: Where) -> Side:
         return self.left if where == "left" else self.right
+
+    def verdict_of(self, side: Side) -> Verdict | None:
+        """The verdict of a side that is shown."""
+        return verdict_by(side, self.profile)
 
     def count(self, state: State) -> int:
         """How many steps are in a state."""
@@ -109,10 +129,18 @@ def compared(left: Side, right: Side) -> Compared:
     known = handles(left.steps, right.steps, domain)
     steps = [_step_item(pair, left, right, known) for pair in aligned(left.steps, right.steps, domain)]
     items = [*steps]
-    for heading, rows in (("hops of the reference path", _hops(left, right)), ("gates", _gates(left, right))):
+    wanted = left.scene.profile
+    profile = wanted if left.listed is not None and right.listed is not None else PAPER
+    gates = _gates(verdict_by(left, profile), verdict_by(right, profile))
+    for heading, rows in (("hops of the reference path", _hops(left, right)), (f"gates, profile {profile}", gates)):
         if rows:
             items += [Item("heading", "same", name=heading), *rows]
-    return Compared(left, right, tuple(items), known)
+    return Compared(left, right, tuple(items), known, profile, wanted)
+
+
+def verdict_by(side: Side, profile: str) -> Verdict | None:
+    """The verdict of a side by a profile, None where it has none."""
+    return side.scene.verdict if profile == PAPER else side.listed
 
 
 def _step_item(pair: Pair, left: Side, right: Side, known: Handles) -> Item:
@@ -162,12 +190,11 @@ def _recovering(scene: Scene, hop: HopRow) -> int | None:
     return next((index for index, row in enumerate(scene.rows) if row.number == hop.recovered_at), None)
 
 
-def _gates(left: Side, right: Side) -> list[Item]:
+def _gates(left: Verdict | None, right: Verdict | None) -> list[Item]:
     """The gates of both verdicts, the end of the waterfall last."""
-    verdicts = left.scene.verdict, right.scene.verdict
-    if verdicts[0] is None or verdicts[1] is None:
+    if left is None or right is None:
         return []
-    ruled = gate_rulings(verdicts[0]), gate_rulings(verdicts[1])
+    ruled = gate_rulings(left), gate_rulings(right)
     found = []
     for gate in GATES:
         one, other = (rulings.get(gate) for rulings in ruled)
@@ -175,7 +202,7 @@ def _gates(left: Side, right: Side) -> list[Item]:
             continue
         same = (one.outcome if one else None) == (other.outcome if other else None)
         found.append(Item("gate", "same" if same else "differs", name=gate))
-    same = outcome_words(verdicts[0]) == outcome_words(verdicts[1])
+    same = outcome_words(left) == outcome_words(right)
     found.append(Item("gate", "same" if same else "differs", name="verdict"))
     return found
 
@@ -230,7 +257,7 @@ def item_line(item: Item, found: Compared, width: int) -> Line:
     sign, word, role = SIGNS[item.state]
     head = Span(cell(f"{sign} {word}", STATE_CELLS), role)
     wide = width >= WIDE
-    left, right = _side_words(item, found, "left", named=wide), _side_words(item, found, "right")
+    left, right = (_side_words(item, found, where, named=wide and where == "left", wide=wide) for where in SIDES)
     room = width - STATE_CELLS
     if wide:
         half = (room - 3) // 2
@@ -262,15 +289,15 @@ def _padded(content: Line, cells: int) -> Line:
     return (*cut, Span(" " * max(cells - sum(cell_len(span.text) for span in cut), 0)))
 
 
-def _side_words(item: Item, found: Compared, where: Where, *, named: bool = False) -> Line:
+def _side_words(item: Item, found: Compared, where: Where, *, named: bool, wide: bool) -> Line:
     """What one side has in a row, after the name of the hop or the gate where it is ``named``."""
     side = found.side(where)
     if item.kind == "hop":
         hop = side.scene.truth.hops[_hop_place(item)]
-        words, role = hop_words(hop)
+        words, role = hop_words(hop, brief=not wide)
         return line((f"hop {hop.number} {hop.source} " if named else "", "label"), (words, role))
     if item.kind == "gate":
-        return _gate_words(item.name, side, named=named)
+        return _gate_words(item.name, found.verdict_of(side), named=named)
     index = item.left if where == "left" else item.right
     if index is None:
         return line((item.note, "dim"))
@@ -282,22 +309,22 @@ def _hop_place(item: Item) -> int:
     return int(item.name.split(" ", 2)[1]) - 1
 
 
-def hop_words(hop: HopRow) -> tuple[str, Role]:
-    """Whether and where a hop was recovered."""
+def hop_words(hop: HopRow, *, brief: bool = False) -> tuple[str, Role]:
+    """Whether and where a hop was recovered; ``brief`` in at most 20 cells."""
     if hop.failed:
         return "! fails itself", "fail"
     if not hop.known:
         return "not reached yet", "dim"
     if hop.forbidden:
-        return f"! only by step {hop.recovered_at}, which breaks the policy", "fail"
+        forbidden = f"! @{hop.recovered_at} breaks policy" if brief else ""
+        return forbidden or f"! only by step {hop.recovered_at}, which breaks the policy", "fail"
     if hop.recovered_at is None:
         return "\u2717 MISSING", "fail"
     where = f"@{hop.recovered_at}" if hop.recovered_at else "by the opening"
-    return f"\u2713 recovered {where}", "ok"
+    return f"\u2713 {where}" if brief else f"\u2713 recovered {where}", "ok"
 
 
-def _gate_words(gate: str, side: Side, *, named: bool) -> Line:
-    verdict = side.scene.verdict
+def _gate_words(gate: str, verdict: Verdict | None, *, named: bool) -> Line:
     assert verdict is not None, "gates are compared where both sides have a verdict"
     label = Span(cell(gate_words(gate), 17) if named else "", "label")
     if gate == "verdict":
@@ -338,21 +365,3 @@ def step_words(row: StepRow) -> Line:
 
 def _number(row: StepRow) -> str:
     return str(row.number) if row.number else "\u00b7"
-
-
-def head_lines(found: Compared) -> list[Line]:
-    """What the comparison says in a line: how many steps are alike, and how many are not, each named."""
-    parts: list[tuple[str, Role]] = [(" steps  ", "label")]
-    for state, (sign, word, role) in SIGNS.items():
-        number = found.count(state)
-        if number:
-            parts += [(f"{sign} {number} {word}", role), ("   ", "")]
-    hops = [item for item in found.items if item.kind == "hop" and item.differs]
-    gates = [item for item in found.items if item.kind == "gate" and item.differs and item.name != "verdict"]
-    if hops:
-        parts.append((f"{len(hops)} hop{'s' if len(hops) > 1 else ''} recovered by one side only   ", "warn"))
-    if gates:
-        parts.append((f"gates differ: {', '.join(gate_words(item.name) for item in gates)}", "warn"))
-    if not found.differing:
-        parts.append(("nothing differs", "ok"))
-    return [line(*parts)]

@@ -252,7 +252,7 @@ def _hop(item: Item, found: Compared) -> list[Line]:
 def _gate(item: Item, found: Compared) -> list[Line]:
     lines: list[Line] = [line((gate_words(item.name), "strong"))]
     for sign, role, side in (("<", "removed", found.left), (">", "added", found.right)):
-        verdict = side.scene.verdict
+        verdict = found.verdict_of(side)
         assert verdict is not None, "gates are compared where both sides have a verdict"
         parts = [Span(f"  {sign} ", role), Span(f"{one_line(side.name, 40)}  ", "label"), HANG]  # type: ignore[arg-type]
         ruling = gate_rulings(verdict).get(item.name)
