@@ -18,6 +18,7 @@ from sessions.store.records import (
     Page,
     RequestRecord,
     RunRecord,
+    SessionCounts,
     SessionKind,
     SessionRef,
     StoredSession,
@@ -97,8 +98,13 @@ class AsyncStore:
         limit: int = 50,
         before: tuple[float, int] | None = None,
         uuid: str | None = None,
+        *,
+        worked: bool = False,
     ) -> Page:
-        return await self.run(self.store.sessions, kind, limit, before, uuid)
+        return await self.run(self.store.sessions, kind, limit, before, uuid, worked=worked)
+
+    async def session_counts(self, kind: SessionKind = "person") -> SessionCounts:
+        return await self.run(self.store.session_counts, kind)
 
     async def load(self, key: str) -> StoredSession:
         return await self.run(self.store.load, key)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Row, Select, select, tuple_
+from sqlalchemy import ColumnElement, Connection, Row, Select, exists, func, or_, select, tuple_
 
 from sessions.branches import Branch, Cursor, Drift, Tree
 from sessions.store import codec, schema
@@ -13,6 +14,7 @@ from sessions.store.records import (
     Mark,
     Note,
     Page,
+    SessionCounts,
     SessionKind,
     SessionSummary,
     StoredSession,
@@ -28,6 +30,30 @@ AnySelect = Select[*tuple[Any, ...]]
 S = schema.SESSION.c
 BODY = schema.PAYLOAD.alias("body_payload")
 TEXT = schema.PAYLOAD.alias("text_payload")
+
+_OF_SESSION = schema.BRANCH.c.session_id == S.id
+_OWN = (
+    schema.STEP.c.branch_id == schema.BRANCH.c.id,
+    _OF_SESSION,
+    schema.STEP.c.actor.in_(("human", "agent", "ground_truth")),
+)
+"""Steps of a session that no recording made and that do not open it."""
+
+_R = schema.HUMAN_RULING.c
+_RULED = (_R.dataset == S.dataset, _R.run == S.run_fingerprint, _R.uuid == S.uuid)
+_FLAGGED = (schema.FLAG.c.dataset == S.dataset, schema.FLAG.c.uuid == S.uuid)
+
+_DONE: Mapping[str, tuple[ColumnElement[bool], ...]] = {
+    "own_steps": _OWN,
+    "notes": (schema.NOTE.c.session_id == S.id,),
+    "marks": (schema.MARK.c.session_id == S.id,),
+    "rulings": _RULED,
+    "flags": _FLAGGED,
+}
+"""What a person can have done, besides forking: field of a summary -> which rows count."""
+
+WORKED = or_(S.branches > 1, *(exists().where(*rows).correlate(schema.SESSION) for rows in _DONE.values()))
+"""Whether something was done in a session; ``SessionSummary.worked`` says the same of a line that was read."""
 
 SUMMARY = (
     S.id,
@@ -48,6 +74,10 @@ SUMMARY = (
     S.steps,
     S.branches,
     S.passed,
+    *(
+        select(func.count()).where(*rows).correlate(schema.SESSION).scalar_subquery().label(name)
+        for name, rows in _DONE.items()
+    ),
 )
 
 
@@ -61,14 +91,21 @@ class StoredStep(Value, frozen=True):
 
 
 def summary(row: AnyRow) -> SessionSummary:
-    return SessionSummary(**{column.name: row._mapping[column] for column in SUMMARY})
+    return SessionSummary(**{column.name: row._mapping[column.name] for column in SUMMARY})
 
 
 def list_statement(
-    kind: SessionKind, limit: int, before: tuple[float, int] | None = None, uuid: str | None = None
+    kind: SessionKind,
+    limit: int,
+    before: tuple[float, int] | None = None,
+    uuid: str | None = None,
+    *,
+    worked: bool = False,
 ) -> AnySelect:
-    """One page of the list, by index."""
+    """One page of the list, by index; ``worked`` leaves out sessions that were merely looked at."""
     statement = select(*SUMMARY).where(S.kind == kind)
+    if worked:
+        statement = statement.where(WORKED)
     if uuid is not None:
         statement = statement.where(S.uuid == uuid)
     if before is not None:
@@ -76,10 +113,24 @@ def list_statement(
     return statement.order_by(S.updated_at.desc(), S.id.desc()).limit(limit + 1)
 
 
+def counts(connection: Connection, kind: SessionKind) -> SessionCounts:
+    """How many sessions of a kind there are, and in how many something was done."""
+    number = select(func.count()).select_from(schema.SESSION).where(S.kind == kind)
+    return SessionCounts(
+        total=connection.execute(number).scalar_one(), worked=connection.execute(number.where(WORKED)).scalar_one()
+    )
+
+
 def page(
-    connection: Connection, kind: SessionKind, limit: int, before: tuple[float, int] | None, uuid: str | None
+    connection: Connection,
+    kind: SessionKind,
+    limit: int,
+    before: tuple[float, int] | None,
+    uuid: str | None,
+    *,
+    worked: bool = False,
 ) -> Page:
-    rows = connection.execute(list_statement(kind, limit, before, uuid)).all()
+    rows = connection.execute(list_statement(kind, limit, before, uuid, worked=worked)).all()
     items = tuple(summary(row) for row in rows[:limit])
     more = len(rows) > limit
     return Page(items=items, next=(items[-1].updated_at, items[-1].id) if more else None)

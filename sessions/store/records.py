@@ -37,7 +37,11 @@ class SessionRef(Value, frozen=True):
 
 
 class SessionSummary(Value, frozen=True):
-    """One line of the list of sessions. ``steps`` counts those of all branches; ``passed`` is the last verdict's."""
+    """One line of the list of sessions. ``steps`` counts those of all branches; ``passed`` is the last verdict's.
+
+    ``own_steps`` are those that no recording made: a person's, an agent's, the ground truth's. ``rulings`` are those of
+    a person on gates of the run's prediction, ``flags`` those on the instance.
+    """
 
     id: int
     key: str
@@ -57,6 +61,23 @@ class SessionSummary(Value, frozen=True):
     steps: int
     branches: int
     passed: bool | None = None
+    own_steps: int = 0
+    notes: int = 0
+    marks: int = 0
+    rulings: int = 0
+    flags: int = 0
+
+    @property
+    def worked(self) -> bool:
+        """Whether something was done in it; a session whose recording was merely looked at has nothing of its own."""
+        return self.branches > 1 or bool(self.own_steps or self.notes or self.marks or self.rulings or self.flags)
+
+
+class SessionCounts(Value, frozen=True):
+    """How many sessions of a kind there are, and in how many of them something was done."""
+
+    total: int
+    worked: int
 
 
 class Page(Value, frozen=True):

@@ -11,7 +11,7 @@ from sessions.branches import Branch, Cursor
 from sessions.store import codec, reading, schema, writing
 from sessions.store.batch import BatchStore
 from sessions.store.beside import PersonStore
-from sessions.store.records import Hit, NewSession, Page, SessionKind, SessionRef, StoredSession
+from sessions.store.records import Hit, NewSession, Page, SessionCounts, SessionKind, SessionRef, StoredSession
 from sessions.store.search import search
 from sessions.trajectory import Step
 from toolenv.model import Json
@@ -79,10 +79,19 @@ class Store(PersonStore, BatchStore):
         limit: int = 50,
         before: tuple[float, int] | None = None,
         uuid: str | None = None,
+        *,
+        worked: bool = False,
     ) -> Page:
-        """One page of the list, newest first; ``before`` is the last page's ``next``, ``uuid`` selects an instance."""
+        """One page of the list, newest first; ``before`` is the last page's ``next``, ``uuid`` selects an instance.
+
+        ``worked`` leaves out sessions that were merely looked at.
+        """
         instance = codec.clean(uuid) if uuid is not None else None
-        return self.read(lambda connection: reading.page(connection, kind, limit, before, instance))
+        return self.read(lambda connection: reading.page(connection, kind, limit, before, instance, worked=worked))
+
+    def session_counts(self, kind: SessionKind = "person") -> SessionCounts:
+        """How many sessions of a kind there are, and in how many something was done."""
+        return self.read(lambda connection: reading.counts(connection, kind))
 
     def load(self, key: str) -> StoredSession:
         """A session by its key or the beginning of one."""

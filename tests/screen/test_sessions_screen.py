@@ -19,7 +19,7 @@ from toolenv.model import ToolCall, ToolResult
 from vakra_tui.screens.instances import InstancesScreen
 from vakra_tui.screens.sessions import SessionsScreen
 from vakra_tui.state.lines import plain
-from vakra_tui.state.session_list import PAGE, Part, SessionList, needed
+from vakra_tui.state.session_list import PAGE, Part, SessionList, done_words, needed
 
 HERE = "sha256:toy"
 
@@ -88,6 +88,49 @@ async def test_steps_are_found_by_what_they_hold(address: str) -> None:
         await until_shown(pilot, "3 sessions of the debugger")
         await pilot.press("b")
         await until_shown(pilot, "no session of batches is stored")
+
+
+async def test_what_was_merely_looked_at_is_told_apart(address: str) -> None:
+    """A recording that only ran is no work: it is left out, counted, and listed when asked for."""
+    stored(address, 1)
+    async with opened(toy.wiring(store=Store.open(address)), SMALL) as (app, pilot):
+        await pilot.press("enter")
+        await until_settled(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, InstancesScreen), "the list")
+        await app.workers.wait_for_complete()
+        screen = await at_sessions(pilot)
+        await until_shown(pilot, "1 session of the debugger · 1 merely looked at (a lists them)")
+        assert [row.worked for row in screen.listed.rows] == [True]  # type: ignore[union-attr]
+        assert "2 steps" in squeezed(app) and "looked at" not in rows(app)[2]
+        await pilot.press("a")
+        await until_shown(pilot, "2 sessions of the debugger · 1 merely looked at (a leaves them out)")
+        assert "looked at" in squeezed(app).partition("merely")[0]
+        assert all(len(row) <= 80 for row in rows(app))
+        await pilot.press("a")
+        await until_shown(pilot, "(a lists them)")
+        await pilot.press("slash", *"brand")
+        await until_shown(pilot, "2 steps found in sessions of the debugger")
+
+
+async def test_where_nothing_was_done_everything_is_listed(address: str) -> None:
+    async with opened(toy.wiring(store=Store.open(address)), WIDE) as (app, pilot):
+        await pilot.press("enter")
+        await until_settled(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, InstancesScreen), "the list")
+        await app.workers.wait_for_complete()
+        await at_sessions(pilot)
+        await until_shown(pilot, "1 session of the debugger · nothing was done but looking")
+
+
+def test_what_was_done_is_said_in_words() -> None:
+    done = {"branches": 3, "own_steps": 2, "notes": 1, "rulings": 1, "flags": 1, "marks": 2}
+    assert done_words(summary(**done)) == "2 forks, 2 steps, 1 note, 1 ruling, 1 flag, 2 marks"
+    assert done_words(summary(branches=1)) == "looked at"
+    for field in done:
+        assert summary(**{"branches": 1, field: done[field]}).worked
+    assert not summary(branches=1).worked
 
 
 async def test_a_session_opens_where_it_was_left(address: str) -> None:

@@ -160,6 +160,11 @@ class SessionsScreen(Screen[None]):
         self.listed.asked = replace(self.listed.asked, kind="person" if kind == "batch" else "batch")
         self.read(stay=False)
 
+    def action_everything(self) -> None:
+        """Those that were merely looked at too, or not."""
+        self.listed.asked = replace(self.listed.asked, everything=not self.listed.asked.everything)
+        self.read()
+
     def action_open(self) -> None:
         """Open the session at the step that was found, else where it was left; or say what that needs."""
         if self.row is not None:

@@ -65,7 +65,7 @@ class Keeping:
             return None
         before = None
         while True:
-            page = await store.sessions("person", PAGE, before)
+            page = await store.sessions("person", PAGE, before, uuid)
             for summary in page.items:
                 if (summary.dataset, summary.uuid, summary.run_fingerprint) == (dataset, uuid, run):
                     return await store.load(summary.key)

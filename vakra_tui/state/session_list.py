@@ -8,9 +8,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sessions.store.records import Hit, SessionKind, SessionSummary
+from sessions.store.records import Hit, SessionCounts, SessionKind, SessionSummary
 from toolenv.errors import StoreError
 from vakra_tui.state.cells import cell
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.lines import Line, Role, Span, line
 from vakra_tui.text import count_words, one_line
 
@@ -23,7 +24,9 @@ PAGE = 100
 AHEAD = 30
 """Rows before the end of what was read at which the next page is asked for."""
 
-WHEN_CELLS = 17
+WIDE = 110
+"""Cells from which on the run has a column and times are written in full."""
+
 KIND_WORDS: dict[SessionKind, str] = {"person": "of the debugger", "batch": "of batches"}
 _PASSED: dict[bool | None, tuple[str, Role]] = {
     True: ("\u2713 passed", "ok"),
@@ -33,25 +36,33 @@ _PASSED: dict[bool | None, tuple[str, Role]] = {
 OF_ANY = " *"
 """Behind the verdict of a session with several branches: the last one given, of whichever branch."""
 
-VERDICT_CELLS = 11
+VERDICT_CELLS = 12
+PLACE_CELLS = 10
 
 Row = SessionSummary | Hit
+
+NOT_COUNTED = SessionCounts(total=0, worked=0)
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What is listed: sessions of a person or of batches, all of them or the steps that hold the words of a query."""
+    """What is listed: sessions of a person or of batches, all of them or the steps that hold the words of a query.
+
+    ``everything`` lists sessions of a person that were merely looked at, too.
+    """
 
     kind: SessionKind = "person"
     query: str = ""
+    everything: bool = False
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows; ``more`` where there are further ones behind them."""
+    """Some rows; ``more`` where there are further ones behind them. ``counts`` are of all of the kind."""
 
     rows: tuple[Row, ...]
     more: bool
+    counts: SessionCounts = NOT_COUNTED
 
 
 def session_of(row: Row) -> SessionSummary:
@@ -65,16 +76,40 @@ def place_of(row: Row) -> tuple[int, int] | None:
 
 
 async def read_part(keeping: Keeping, asked: Asked, after: Row | None) -> Part:
-    """The rows behind ``after``, or the first ones. Raises ``StoreError``."""
+    """The rows behind ``after``, or the first ones. Raises ``StoreError``.
+
+    Sessions that were merely looked at are left out where they were not asked for, unless there are no others.
+    """
     store = keeping.ready()
     if store is None:
         raise StoreError(keeping.problem)
+    counts = await store.session_counts(asked.kind)
     if asked.query.strip():
         hits = await store.search(asked.query, asked.kind, PAGE + 1, after.id if after is not None else None)
-        return Part(hits[:PAGE], len(hits) > PAGE)
+        return Part(hits[:PAGE], len(hits) > PAGE, counts)
     summary = session_of(after) if after is not None else None
-    page = await store.sessions(asked.kind, PAGE, (summary.updated_at, summary.id) if summary is not None else None)
-    return Part(page.items, page.next is not None)
+    before = (summary.updated_at, summary.id) if summary is not None else None
+    page = await store.sessions(asked.kind, PAGE, before, worked=leaves_out(asked, counts))
+    return Part(page.items, page.next is not None, counts)
+
+
+def leaves_out(asked: Asked, counts: SessionCounts) -> bool:
+    """Whether sessions are left out that were merely looked at."""
+    return asked.kind == "person" and not asked.everything and bool(counts.worked)
+
+
+def done_words(session: SessionSummary) -> str:
+    """What was done in a session, in few words: forks, steps of its own, notes, marks, rulings, flags."""
+    found = {
+        "fork": session.branches - 1,
+        "step": session.own_steps,
+        "note": session.notes,
+        "ruling": session.rulings,
+        "flag": session.flags,
+        "mark": session.marks,
+    }
+    told = [count_words(number, word) for word, number in found.items() if number > 0]
+    return ", ".join(told) or "looked at"
 
 
 class SessionList:
@@ -86,12 +121,14 @@ class SessionList:
         self.rows: list[Row] = []
         self.more = True
         self.problem = ""
+        self.counted = NOT_COUNTED
         self._width = 80
 
     def add(self, part: Part) -> None:
         """Take rows that were read behind those that are there."""
         self.rows += part.rows
         self.more = part.more
+        self.counted = part.counts
 
     def remove(self, session_id: int) -> None:
         """Take away what is about a session."""
@@ -112,57 +149,57 @@ class SessionList:
     def head(self, width: int) -> Line:
         """The names of the columns."""
         self._width = width
-        named = [("", 2), ("changed", WHEN_CELLS)]
         if self.asked.query.strip():
-            named += [("place", 10), ("tool", self._tool_cells() + 1), ("found", 10)]
+            named = [("place", PLACE_CELLS), ("tool", self._tool_cells() + 1), ("found", 10)]
         else:
-            named += [("steps", 7), ("verdict", VERDICT_CELLS), ("cap", 4), ("domain", self._domain_cells() + 1)]
-            named += [("run", self._run_cells() + 1)] if self._run_cells() else []
-            named.append(("query", 10))
-        return tuple(Span(cell(name, cells), "label") for name, cells in named)
+            named = [(name, cells) for name, cells in self._columns() if cells]
+        return tuple(Span(cell(*each), "label") for each in [("", 2), ("changed", self._when_cells()), *named])
 
-    def _domain_cells(self) -> int:
-        return 16 if self._width >= 110 else 12
+    def _columns(self) -> tuple[tuple[str, int], ...]:
+        """Names and cells of the columns behind the time, 0 where there is no room; the query takes what is left."""
+        wide = self._width >= WIDE
+        batch = self.asked.kind == "batch"
+        columns = (
+            ("steps", 7 if wide or batch else 0),
+            ("done here", 0 if batch else 26 if wide else 14),
+            ("verdict", VERDICT_CELLS),
+            ("cap", 4),
+            ("domain", 17 if wide else 13),
+            ("run", 15 if wide else 0),
+        )
+        left = self._width - 2 - self._when_cells() - sum(cells for _, cells in columns)
+        return (*columns, ("query", max(left, 10)))
 
-    def _run_cells(self) -> int:
-        return 14 if self._width >= 110 else 0
+    def _when_cells(self) -> int:
+        return 17 if self._width >= WIDE else 12
 
     def _tool_cells(self) -> int:
-        return 30 if self._width >= 110 else 18
+        return 30 if self._width >= WIDE else 18
 
     def line(self, index: int) -> Line:
         row = self.rows[index]
         session = session_of(row)
         sign = Span("  " if session.dataset == self.here else "\u2260 ", "warn")
-        when = Span(cell(when_words(session.updated_at), WHEN_CELLS), "dim")
+        told = when_words(session.updated_at, brief=self._width < WIDE)
+        when = Span(cell(told, self._when_cells()), "dim")
         if isinstance(row, Hit):
-            parts = [
-                Span(cell(_place_words(row), 10), "accent"),
-                Span(cell(row.tool or row.kind, self._tool_cells()) + " "),
-            ]
-            room = self._width - WHEN_CELLS - 13 - self._tool_cells()
-            return sign, when, *parts, Span(cell(row.excerpt, max(room, 10)), "dim")
-        words, role = _PASSED[session.passed]
-        words += OF_ANY if session.branches > 1 and session.passed is not None else ""
-        parts = [
-            Span(cell(f"{session.steps:,}", 7)),
-            Span(cell(words, VERDICT_CELLS), role),
-            Span(f"{session.capability or '?'}   ", "accent"),
-            Span(cell(session.domain, self._domain_cells()) + " ", "dim"),
-        ]
-        if self._run_cells():
-            parts.append(Span(cell(session.run or "\u2013", self._run_cells()) + " ", "dim"))
-        used = (
-            WHEN_CELLS
-            + 2
-            + 7
-            + VERDICT_CELLS
-            + 4
-            + self._domain_cells()
-            + 1
-            + (self._run_cells() + 1 if self._run_cells() else 0)
-        )
-        return sign, when, *parts, Span(cell(session.query or session.title, max(self._width - used, 10)))
+            place = Span(cell(_place_words(row), PLACE_CELLS), "accent")
+            tool = Span(cell(row.tool or row.kind, self._tool_cells()) + " ")
+            room = self._width - 2 - self._when_cells() - PLACE_CELLS - self._tool_cells() - 1
+            return sign, when, place, tool, Span(cell(row.excerpt, max(room, 10)), "dim")
+        verdict, role = _PASSED[session.passed]
+        verdict += OF_ANY if session.branches > 1 and session.passed is not None else ""
+        said: dict[str, tuple[str, Role]] = {
+            "steps": (f"{session.steps:,}", ""),
+            "done here": (done_words(session), "strong" if session.worked else "dim"),
+            "verdict": (verdict, role),
+            "cap": (str(session.capability or "?"), "accent"),
+            "domain": (session.domain, "dim"),
+            "run": (session.run or "\u2013", "dim"),
+            "query": (session.query or session.title, ""),
+        }
+        parts = [Span(cell(said[name][0], cells - 1) + " ", said[name][1]) for name, cells in self._columns() if cells]
+        return sign, when, *parts
 
     def counts(self) -> str:
         """How many there are, as far as was read."""
@@ -177,8 +214,20 @@ class SessionList:
             if self.asked.query.lstrip().startswith("~"):
                 return "no step matches: filters with ~ are for the list of instances; here words are looked for"
             return "no step of a stored session matches" if self.asked.query.strip() else f"no session {of} is stored"
+        words = [f"{number} {of}", *([] if found == "step" else self._about_looking())]
         others = sum(session_of(row).dataset != self.here for row in self.rows)
-        return f"{number} {of}" + (f" \u00b7 {others:,} of another dataset (\u2260)" if others else "")
+        words += [f"{others:,} of another dataset (\u2260)"] if others else []
+        return " \u00b7 ".join(words)
+
+    def _about_looking(self) -> list[str]:
+        """How many sessions were merely looked at, and whether they are listed."""
+        looked = self.counted.total - self.counted.worked
+        if self.asked.kind != "person" or not looked:
+            return []
+        if not self.counted.worked:
+            return ["nothing was done but looking"]
+        how = "lists them" if leaves_out(self.asked, self.counted) else "leaves them out"
+        return [f"{looked:,} merely looked at ({key('sessions.everything')} {how})"]
 
 
 def _place_words(hit: Hit) -> str:
@@ -187,9 +236,12 @@ def _place_words(hit: Hit) -> str:
     return f"step {number}" if number else "opening"
 
 
-def when_words(seconds: float) -> str:
-    """A time of this machine's clock."""
-    return datetime.fromtimestamp(seconds).strftime("%Y-%m-%d %H:%M")
+def when_words(seconds: float, *, brief: bool = False) -> str:
+    """A time of this machine's clock; ``brief`` in eleven cells, without the year where it is this one."""
+    then = datetime.fromtimestamp(seconds)
+    if not brief:
+        return then.strftime("%Y-%m-%d %H:%M")
+    return then.strftime("%m-%d %H:%M" if then.year == datetime.now().year else "%Y-%m-%d")
 
 
 def about(session: SessionSummary) -> Line:
