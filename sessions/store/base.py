@@ -82,7 +82,8 @@ class BaseStore:
         return self._transactions.path
 
     def close(self) -> None:
-        self._transactions.engine.dispose()
+        """Let what runs end and close; from now on every method raises ``StoreError``."""
+        self._transactions.close()
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` in one writing transaction."""

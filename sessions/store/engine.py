@@ -6,8 +6,8 @@ import random
 import sqlite3
 import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,6 +27,8 @@ DRIVER_WAIT_S = 0.2
 """How long SQLite itself waits for a lock before this module looks at the clock again."""
 
 RETRY_S = 0.05
+
+CLOSED = "The session store is closed."
 
 IMPATIENT_S = 1.0
 """How long a store is waited for that stayed busy the last time."""
@@ -136,6 +138,9 @@ class Transactions:
     ``on_wait`` is told, with the seconds waited so far, while another process holds the store. Where a turn did not
     come within ``wait_s``, the next ones are waited for ``IMPATIENT_S`` only, until one comes: who goes on without a
     store that stays busy is not stopped again at every step.
+
+    ``close`` waits for the work that runs: a connection of SQLite that is closed under a running statement takes the
+    whole process with it.
     """
 
     def __init__(
@@ -151,16 +156,40 @@ class Transactions:
         self._alone: AbstractContextManager[Any] = (
             self._writing if isinstance(engine.pool, StaticPool) else nullcontext()
         )
+        self._turn = threading.Condition()
+        self._running = 0
+        self._closed = False
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` in one transaction, durable when this returns; it may run twice, if it had to wait."""
-        with self._writing:
+        with self._open(), self._writing:
             return self._patiently(work, writes=True)
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` over one consistent state."""
-        with self._alone:
+        with self._open(), self._alone:
             return self._patiently(work, writes=False)
+
+    def close(self) -> None:
+        """Let what runs end, then close every connection; what is asked from now on is refused. May be called twice."""
+        with self._turn:
+            self._closed = True
+            self._turn.wait_for(lambda: not self._running)
+        self.engine.dispose()
+
+    @contextmanager
+    def _open(self) -> Iterator[None]:
+        """Hold the connections open for one piece of work. Raises ``StoreError`` once the store is closed."""
+        with self._turn:
+            if self._closed:
+                raise StoreError(CLOSED)
+            self._running += 1
+        try:
+            yield
+        finally:
+            with self._turn:
+                self._running -= 1
+                self._turn.notify_all()
 
     def _patiently(self, work: Callable[[Connection], T], *, writes: bool) -> T:
         started = time.monotonic()
