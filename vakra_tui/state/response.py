@@ -200,13 +200,13 @@ class RawText:
         self._width = width
         if self._plain and self._longest <= width:
             self._first = range(len(self._texts))
-            self._rows = len(self._texts) + len(self._lead)
+            self._rows = len(self._texts)
             return self._rows
         half = max(width // 2, 1)
         steps = [width if self._plain or text.isascii() else half for text in self._texts]
         taken = [-(-length // step) or 1 for length, step in zip(self._lengths, steps, strict=True)]
         self._first = list(accumulate(taken, initial=0))
-        self._rows = self._first[-1] + len(self._lead)
+        self._rows = self._first[-1]
         del self._first[-1]
         return self._rows
 

@@ -82,7 +82,16 @@ def is_long(tab: Tab, row: StepRow | None) -> bool:
         return False
     if tab == "difference":
         return row.response_differs
+    if tab == "raw" and row.call is not None and sum(map(_size, row.call.arguments.values())) > READ_IN_WORKER:
+        return True
     return tab in ("response", "raw") and len(text) > READ_IN_WORKER
+
+
+def _size(value: object) -> int:
+    """About how many characters a value is long when written, without writing it."""
+    if isinstance(value, str):
+        return len(value)
+    return 10 * len(value) if isinstance(value, list | dict) else 10
 
 
 def _how_to_start(scene: Scene) -> list[Line]:
@@ -273,17 +282,16 @@ def _no_table(row: StepRow) -> str:
 
 
 def _raw(row: StepRow) -> LineSource:
+    """The call as it was written and the response as it came, both whole."""
     text = text_of(row)
     call = row.call
-    lead: list[Line] = []
-    if call is not None:
-        written = call.raw_arguments
-        if written is None:
-            written = json.dumps(dict(call.arguments), ensure_ascii=False, default=str)
-        lead += [line((call.name, "strong"), " ", (one_line(written, 4000), "code")), BLANK]
-    if text is None:
-        return Lines([*lead, line((row.answer or "no response", "" if row.answer else "dim"))])
-    return RawText(text, lead=tuple(lead))
+    if call is None:
+        return RawText(text if text is not None else row.answer or "no response")
+    written = call.raw_arguments
+    if written is None:
+        written = json.dumps(dict(call.arguments), ensure_ascii=False, default=str)
+    told = text if text is not None else "not executed yet" if row.outcome == "pending" else "no response"
+    return RawText(f"{call.name} {written}\n\n{told}")
 
 
 def message_lines(row: StepRow, scene: Scene) -> list[Line]:
