@@ -21,10 +21,11 @@ from eval.environments import EnvironmentChain
 from sessions.agent.agent import Agent
 from sessions.agent.running import AgentRun, run_agent
 from sessions.agent.status import FAILURES
+from sessions.store import codec
 from sessions.store.records import ExecutedRecord
 from sessions.submissions import PredictionRef, Run, submission_record
 from toolenv.dataset import Dataset, InstanceRef
-from toolenv.errors import DataError
+from toolenv.errors import DataError, StoreError
 from toolenv.files import written_whole
 from toolenv.model import Json, Prediction, Value
 
@@ -126,8 +127,8 @@ class Production:
             if payload is None:
                 continue
             try:
-                self._outcomes[ref] = msgspec.json.decode(payload, type=Outcome)
-            except msgspec.DecodeError:
+                self._outcomes[ref] = codec.decoded(payload, Outcome, "An outcome")
+            except StoreError:
                 # Written by another version of this program: made anew, and replaced.
                 continue
             self._on_done(1)
@@ -137,8 +138,7 @@ class Production:
             if self._stopping:
                 return
             run, outcome = await self._made(ref)
-            self._keep(ref, run, outcome)
-            self._outcomes[ref] = outcome
+            self._outcomes[ref] = self._kept(ref, run, outcome)
             self._on_done(1)
 
     async def _made(self, ref: InstanceRef) -> tuple[AgentRun | None, Outcome]:
@@ -159,12 +159,14 @@ class Production:
         run = await run_agent(instance, self._agent, self._environments)
         return run, Outcome(prediction=run.prediction, status=run.status, detail=run.detail)
 
-    def _keep(self, ref: InstanceRef, run: AgentRun | None, outcome: Outcome) -> None:
-        if self._store is None:
-            return
-        rows = [] if outcome.failed else [(_key(ref), msgspec.json.encode(outcome))]
-        executed = [] if run is None else [self._record(run)]
-        self._store.put_results(self._scope, rows, executed=executed)
+    def _kept(self, ref: InstanceRef, run: AgentRun | None, outcome: Outcome) -> Outcome:
+        """The outcome as a resume would find it, its secrets taken out; kept in the store, where there is one."""
+        payload = codec.encoded(outcome)
+        if self._store is not None:
+            rows = [] if outcome.failed else [(_key(ref), payload)]
+            executed = [] if run is None else [self._record(run)]
+            self._store.put_results(self._scope, rows, executed=executed)
+        return codec.decoded(payload, Outcome, "An outcome")
 
     def _record(self, run: AgentRun) -> ExecutedRecord:
         return ExecutedRecord(
@@ -200,8 +202,8 @@ class ProducedRun(Run):
         """Raises ``DataError`` for a file that ``write_outcomes`` did not write."""
         run = cls(file, name)
         try:
-            outcomes = msgspec.json.decode(file.read_bytes(), type=list[Outcome])
-        except (OSError, msgspec.DecodeError) as error:
+            outcomes = codec.decoded(file.read_bytes(), list[Outcome], file.name)
+        except (OSError, StoreError) as error:
             raise DataError(f"{file} does not hold the outcomes of an agent ({error}).") from error
         for position, outcome in enumerate(outcomes):
             made = outcome.prediction
@@ -234,6 +236,6 @@ def write_outcomes(file: Path, outcomes: Sequence[Outcome]) -> None:
     """Keep outcomes for ``ProducedRun.read``. Raises ``DataError`` where they cannot be written."""
     try:
         with written_whole(file) as stream:
-            stream.write(msgspec.json.encode(outcomes))
+            stream.write(codec.encoded(outcomes))
     except OSError as error:
         raise DataError(f"{file} cannot be written: {error.strerror or error}.") from error

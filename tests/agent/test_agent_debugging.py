@@ -138,6 +138,14 @@ def test_resume_asks_only_for_what_failed(endpoint: Endpoint, tmp_path: Path) ->
     assert len(endpoint.requests) == again
 
 
+def test_a_secret_in_an_answer_is_no_other_answer_after_a_resume(endpoint: Endpoint, tmp_path: Path) -> None:
+    endpoint.default = lambda body: text("The key is sk-0123456789abcdefghij.")
+    _, first = batch(endpoint, tmp_path)
+    _, again = batch(endpoint, tmp_path, "--resume")
+    assert "sk-0123" not in json.dumps(first)
+    assert again["run"] == first["run"] and again["instances"] == first["instances"]
+
+
 def test_a_budget_ends_the_asking(endpoint: Endpoint, tmp_path: Path) -> None:
     endpoint.default = oracle()
     code, report = batch(endpoint, tmp_path, "--max-tokens", "4600", "--concurrency", "1")
