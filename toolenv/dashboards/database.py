@@ -24,6 +24,14 @@ LONGEST_CELL = 64 * 1024 * 1024
 """Bytes that one value may have, so that no statement can fill the memory with a single text."""
 
 _OPERATIONS_BETWEEN_CHECKS = 20_000
+_UNREADABLE = {
+    sqlite3.SQLITE_BUSY,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_NOTADB,
+}
 _INT64 = range(-(2**63), 2**63)
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_RECURSIVE}
 _REFUSED_FUNCTIONS = {"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer"}
@@ -48,35 +56,46 @@ class Answer(NamedTuple):
 class ReadOnlyDatabase:
     """One shared read-only connection, opened at first use and closed when its last user has released it.
 
-    Safe to use from several threads: statements run one at a time.
+    Safe to use from several threads: statements run one at a time. A connection that is closed under a running
+    statement takes the whole process with it, so a statement that still runs when the last user goes is told to end,
+    and closes the connection itself: ``release`` never waits.
     """
 
     def __init__(self, path: Path, *, deadline_s: float = DEADLINE_S, row_cap: int = ROW_CAP) -> None:
         self.path = path
         self._deadline_s = deadline_s
         self._row_cap = row_cap
-        self._lock = threading.Lock()
+        self._one_at_a_time = threading.Lock()
+        self._state = threading.Lock()
+        """Held for a moment only: around the users, what runs, and the opening and closing of the connection."""
         self._connection: sqlite3.Connection | None = None
         self._users = 0
+        self._running = False
         self._ends_at = math.inf
         self._latin1 = False
 
     def acquire(self) -> None:
-        with self._lock:
+        with self._state:
             self._users += 1
 
     def release(self) -> None:
-        with self._lock:
+        with self._state:
             self._users -= 1
-            if self._users <= 0 and self._connection is not None:
-                self._connection.close()
-                self._connection = None
+            if self._users <= 0:
+                self._ends_at = -math.inf
+                self._close_unused()
+
+    def _close_unused(self) -> None:
+        """Close the connection where nobody needs it and nothing runs; the state is held."""
+        if self._users <= 0 and not self._running and self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     def query(self, sql: str, binds: Mapping[str, Json]) -> Answer:
         """The answer of one SELECT; cells as JSON values (see ``cell``).
 
         Raises ``StatementError`` when a bind is out of range, the statement fails, takes too long or returns too much;
-        ``EnvironmentFailure`` when the database cannot be opened.
+        ``EnvironmentFailure`` when the database cannot be opened or read.
         """
         for name, value in binds.items():
             if isinstance(value, int) and value not in _INT64:
@@ -85,36 +104,41 @@ class ReadOnlyDatabase:
                 raise StatementError(f"parameter {name!r} must be a finite number, not {value}", 422)
             if isinstance(value, str) and not value.isprintable() and _has_surrogate(value):
                 raise StatementError(f"parameter {name!r} holds a character that is not valid Unicode text", 422)
-        with self._lock:
-            connection = self._opened()
-            self._ends_at = time.monotonic() + self._deadline_s
-            self._latin1 = False
+        with self._one_at_a_time:
+            connection = self._begun()
             try:
                 cursor = connection.execute(sql, binds)
                 rows = cursor.fetchmany(self._row_cap + 1)
                 names = [column[0] for column in cursor.description or ()]
                 cursor.close()
                 latin1 = self._latin1
-            except sqlite3.OperationalError as error:
-                if time.monotonic() >= self._ends_at:
+            except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
+                if is_unreadable(error):
+                    raise EnvironmentFailure(f"database {self.path} cannot be read ({error}).") from error
+                if isinstance(error, sqlite3.OperationalError) and time.monotonic() >= self._ends_at:
                     raise StatementError(f"the statement took longer than {self._deadline_s:g} s", 504) from error
                 raise StatementError(f"the database refused the statement: {error}", 500) from error
-            except (sqlite3.Error, OverflowError, UnicodeDecodeError) as error:
-                raise StatementError(f"the database refused the statement: {error}", 500) from error
             finally:
-                self._ends_at = math.inf
+                with self._state:
+                    self._running = False
+                    self._close_unused()
         if len(rows) > self._row_cap:
             raise StatementError(f"the answer has more than {self._row_cap} rows; narrow the parameters", 413)
         return Answer(names, [tuple(cell(value) for value in row) for row in rows], latin1)
 
-    def _opened(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._connection = open_read_only(self.path)
-            self._connection.text_factory = self._text
-            self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_CELL)
-            self._connection.set_authorizer(_authorize)
-            self._connection.set_progress_handler(self._overdue, _OPERATIONS_BETWEEN_CHECKS)
-        return self._connection
+    def _begun(self) -> sqlite3.Connection:
+        """The connection, for one statement whose time begins now."""
+        with self._state:
+            if self._connection is None:
+                self._connection = open_read_only(self.path)
+                self._connection.text_factory = self._text
+                self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_CELL)
+                self._connection.set_authorizer(_authorize)
+                self._connection.set_progress_handler(self._overdue, _OPERATIONS_BETWEEN_CHECKS)
+            self._ends_at = time.monotonic() + self._deadline_s
+            self._latin1 = False
+            self._running = True
+            return self._connection
 
     def _text(self, raw: bytes) -> str:
         try:
@@ -150,6 +174,11 @@ def open_read_only(path: Path) -> sqlite3.Connection:
         connection.close()
         raise EnvironmentFailure(_cannot_open(path, beside, error)) from error
     return connection
+
+
+def is_unreadable(error: Exception) -> bool:
+    """Whether a statement failed by the state of the file or the disk, whatever it asked for."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in _UNREADABLE
 
 
 def decode_text(raw: bytes) -> str:
