@@ -27,6 +27,17 @@ def spoil(path: Path) -> None:
     path.write_bytes(b"not a database at all" * 100)
 
 
+def spoil_behind(path: Path) -> None:
+    """Damage the pages of a table that is larger than the first ones."""
+    with sqlite3.connect(path) as connection:
+        connection.executemany("INSERT INTO keeper (name) VALUES (?)", [("x" * 500,)] * 200)
+    connection.close()
+    whole = bytearray(path.read_bytes())
+    for page in range(4 * 4096, len(whole), 4096):
+        whole[page : page + 100] = b"\xff" * 100
+    path.write_bytes(whole)
+
+
 NAMES = "SELECT name FROM animal WHERE legs = :legs ORDER BY id"
 
 
@@ -178,6 +189,14 @@ async def test_a_file_that_is_no_database_is_a_failure_of_the_environment(
     spoil(database_file)
     with pytest.raises(EnvironmentFailure, match="cannot be opened"):
         await tools.call("get", {})
+
+
+async def test_damage_behind_the_first_pages_is_a_failure_of_the_environment(
+    tools_of: ToolsFactory, database_file: Path
+) -> None:
+    spoil_behind(database_file)
+    with pytest.raises(EnvironmentFailure, match="cannot be read"):
+        await tools_of(endpoint("get", "SELECT name FROM keeper")).call("get", {})
 
 
 async def test_a_write_ahead_log_beside_the_database_is_read(tools_of: ToolsFactory, database_file: Path) -> None:

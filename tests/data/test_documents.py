@@ -185,6 +185,18 @@ def test_a_large_collection_is_kept_in_the_cache_and_never_beside_the_data(tmp_p
     assert index_of(DocumentFile(path), cache).size == 1200
 
 
+def test_damage_inside_a_kept_index_is_a_failure_of_the_environment(tmp_path: Path) -> None:
+    cache = tmp_path / "cache"
+    path = large(tmp_path)
+    index = index_of(DocumentFile(path), cache)
+    (kept,) = cache.iterdir()
+    kept.write_bytes(kept.read_bytes()[:8192])
+    with pytest.raises(EnvironmentFailure, match=f"remove .*{kept.name}"):
+        index.search("where is number77?", 5)
+    with pytest.raises(EnvironmentFailure, match="cannot be read"):
+        index.passages()
+
+
 def test_searches_from_many_threads(tmp_path: Path) -> None:
     from concurrent.futures import ThreadPoolExecutor
 

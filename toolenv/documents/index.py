@@ -14,7 +14,7 @@ import unicodedata
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from toolenv.documents.passages import Passage, open_read_only
 from toolenv.errors import EnvironmentFailure
@@ -77,37 +77,46 @@ class PassageIndex:
             raise EnvironmentFailure(f"{label} holds no documents, so nothing can be looked up in it.")
 
     def search(self, question: str, limit: int) -> list[Hit]:
-        """The ``limit`` best passages, ties by id; passages without any of the words come last, with the score 0."""
+        """The ``limit`` best passages, ties by id; passages without any of the words come last, with the score 0.
+
+        Raises EnvironmentFailure for an index that is damaged.
+        """
         words = words_of(question)
         # Every word is quoted: nothing in a question is FTS5's query language.
         query = " OR ".join(f'"{word}"' for word in words)
         with self._lock:
             rows: list[tuple[str, str, float]] = []
             if query:
-                rows = self._connection.execute(
+                rows = self._rows(
                     "SELECT id, text, round(-bm25(passages), 6) AS score FROM passages WHERE passages MATCH ?"
                     " ORDER BY score DESC, id LIMIT ?",
                     (query, limit),
-                ).fetchall()
+                )
             if len(rows) < min(limit, self.size):
                 rows += self._unmatched(query, limit - len(rows))
         return [Hit(id=identity, text=text, score=score) for identity, text, score in rows]
 
     def _unmatched(self, query: str, limit: int) -> list[tuple[str, str, float]]:
         if not query:
-            return self._connection.execute(
-                "SELECT id, text, 0.0 FROM passages ORDER BY id LIMIT ?", (limit,)
-            ).fetchall()
-        return self._connection.execute(
+            return self._rows("SELECT id, text, 0.0 FROM passages ORDER BY id LIMIT ?", (limit,))
+        return self._rows(
             "SELECT id, text, 0.0 FROM passages"
             " WHERE rowid NOT IN (SELECT rowid FROM passages WHERE passages MATCH ?) ORDER BY id LIMIT ?",
             (query, limit),
-        ).fetchall()
+        )
+
+    def _rows(self, sql: str, bound: tuple[str | int, ...] = ()) -> list[Any]:
+        try:
+            return self._connection.execute(sql, bound).fetchall()
+        except sqlite3.Error as error:
+            where = self._connection.execute("PRAGMA database_list").fetchone()[2]
+            hint = f"; remove {where}, and it is made anew" if where else ""
+            raise EnvironmentFailure(f"the index of {self.label} cannot be read ({error}){hint}.") from error
 
     def passages(self) -> list[Passage]:
         """All passages, by id."""
         with self._lock:
-            rows = self._connection.execute("SELECT id, text FROM passages ORDER BY id").fetchall()
+            rows = self._rows("SELECT id, text FROM passages ORDER BY id")
         return [Passage(id=identity, text=text) for identity, text in rows]
 
     def close(self) -> None:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from toolenv.dashboards.database import decode_text, open_read_only
+from toolenv.dashboards.database import decode_text, is_unreadable, open_read_only
 from toolenv.errors import EnvironmentFailure
 from toolenv.native.queries import Plan, UniverseError
 
@@ -66,6 +66,8 @@ class Reader:
                     f"loading {self._what} from {self._database} took longer than {DEADLINE_S:g} s and was stopped; "
                     "its joins need an index, or the universe smaller tables."
                 ) from error
+            if is_unreadable(error):
+                raise
             raise UniverseError(f"{self._what} cannot be loaded: {error}") from error
         return columns
 
