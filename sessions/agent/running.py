@@ -77,9 +77,11 @@ async def run_agent(
             stepper = Stepper(trajectory, session, driver, listeners=listeners, opening=opening, deadline_s=deadline_s)
             await stepper.run()
         finally:
-            if driver is not None and hasattr(driver, "close"):
-                await driver.close()
-            await session.close()
+            try:
+                if driver is not None and hasattr(driver, "close"):
+                    await driver.close()
+            finally:
+                await session.close()
     except AgentFailure as error:
         failure = (error.kind, str(error))
     except (EnvironmentFailure, DataError) as error:

@@ -151,6 +151,20 @@ async def test_decisions_of_wrong_parts_end_one_instance(number: int) -> None:
     assert done.status == "agent" and "gave no decision" in done.detail and done.requests == ()
 
 
+async def test_an_agent_that_breaks_when_it_is_closed_leaves_no_session_open() -> None:
+    class Odd:
+        async def next(self, trajectory: Trajectory, tools: Sequence[ToolSpec]) -> Any:
+            return Answer(text="nine")
+
+        async def close(self) -> None:
+            raise RuntimeError("cannot be closed")
+
+    environment = ToyEnvironment()
+    done = await run_agent(instance(), PluginAgent("odd", lambda task, options: Odd()), environment)
+    assert done.status == "agent" and "cannot be closed" in done.detail
+    assert environment.session.closed
+
+
 HALF = "a\ud83d b"
 HALVES = [
     Answer(text=HALF),
