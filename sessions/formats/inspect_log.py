@@ -6,7 +6,6 @@ several places share stand once in ``attachments`` and are referred to by ``atta
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -16,6 +15,7 @@ import msgspec
 
 from sessions.formats.messages import imported as imported_messages
 from sessions.formats.model import Imported
+from toolenv.decoding import decoded
 from toolenv.errors import DataError
 from toolenv.model import Json
 
@@ -41,8 +41,8 @@ def samples_in_archive(path: Path) -> Iterator[tuple[str, Json]]:
                     data = stream.read(LARGEST_SAMPLE + 1)
                 if len(data) > LARGEST_SAMPLE:
                     raise DataError(f"{path}: {info.filename} unpacks to more than it says")
-                yield info.filename, json.loads(data)
-    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, RecursionError) as error:
+                yield info.filename, decoded(data)
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError) as error:
         raise DataError(f"{path} cannot be read as a log of Inspect: {error}") from error
 
 

@@ -16,6 +16,7 @@ import msgspec
 
 from sessions.formats.model import Imported
 from sessions.trajectory import Step, Trajectory
+from toolenv.decoding import decoded
 from toolenv.model import Instance, Json
 
 FORMAT = "vakra-tui/trajectory@1"
@@ -51,11 +52,14 @@ def read_lines(lines: Iterator[tuple[int, str]], where: str) -> Iterator[Importe
         due = head.get("steps")
         if due != len(steps):
             odd.append(f"{where}: {instance.uuid} should have {due} steps and has {len(steps)}; the file is cut off")
+        extra = head.get("extra") or {}
+        if not isinstance(extra, dict):
+            odd.append(f"{where}: {instance.uuid}: extra: an object was expected, not {type(extra).__name__}")
         yield Imported(
             name=str(head.get("name") or "") or f"{where}: {instance.uuid}",
             form="jsonl",
             trajectory=Trajectory(instance=instance, steps=tuple(steps)),
-            extra=head.get("extra") or {},
+            extra=extra if isinstance(extra, dict) else {},
             problems=tuple(odd),
         )
 
@@ -63,7 +67,7 @@ def read_lines(lines: Iterator[tuple[int, str]], where: str) -> Iterator[Importe
         if not line.strip():
             continue
         try:
-            value = restored(json.loads(line))
+            value = restored(decoded(line))
             if isinstance(value, dict) and "format" in value:
                 yield from finished()
                 head, instance, steps, odd = None, None, [], []
@@ -76,7 +80,7 @@ def read_lines(lines: Iterator[tuple[int, str]], where: str) -> Iterator[Importe
                 steps.append(msgspec.convert(value, Step))
             else:
                 yield f"{where}, line {number}: a step without the head of a trajectory before it"
-        except (ValueError, RecursionError, msgspec.ValidationError) as error:
+        except (ValueError, msgspec.ValidationError) as error:
             sentence = f"{where}, line {number} cannot be read ({error})"
             if head is not None:
                 odd.append(sentence)
@@ -102,10 +106,15 @@ def strict(value: Json) -> Json:
 
 
 def restored(value: Json) -> Json:
+    """What ``strict`` wrote. Raises ValueError for what it never writes."""
     if isinstance(value, dict):
         if value.keys() == {_FLOAT}:
+            if not isinstance(value[_FLOAT], str):
+                raise ValueError(f"{_FLOAT} stands for a text")
             return float(value[_FLOAT])
         if value.keys() == {_OBJECT}:
+            if not isinstance(value[_OBJECT], dict):
+                raise ValueError(f"{_OBJECT} stands for an object")
             return {key: restored(item) for key, item in value[_OBJECT].items()}
         return {key: restored(item) for key, item in value.items()}
     if isinstance(value, list):

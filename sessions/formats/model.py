@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from sessions.trajectory import Actor, Answer, CallTool, GiveUp, Message, Step, Trajectory
+from toolenv.decoding import decoded
 from toolenv.failures import result_of
 from toolenv.model import Instance, Json, Prediction, ToolCall, ToolResult, Turn, Value
 
@@ -132,11 +133,11 @@ def call_of(name: Json, arguments: Json, call_id: Json = None) -> ToolCall:
         found = arguments
     elif isinstance(arguments, str) and arguments.strip():
         try:
-            decoded = json.loads(arguments)
-        except (ValueError, RecursionError):
-            decoded = None
-        if isinstance(decoded, dict):
-            found = decoded
+            value = decoded(arguments)
+        except ValueError:
+            value = None
+        if isinstance(value, dict):
+            found = value
         else:
             raw = arguments
     elif arguments is not None and not isinstance(arguments, str):

@@ -8,11 +8,11 @@ user message of the first chat, the answer the text of the last chat.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sessions.formats.model import Entry, Exchange, Imported, call_of, instance_of, text_of, trajectory_of
+from toolenv.decoding import decoded, seconds_of
 from toolenv.model import Json
 
 AGENT = "gen_ai.agent.name"
@@ -98,7 +98,7 @@ def _executed(span: _Span, answered: Mapping[str, Json]) -> Exchange:
         result = answered.get(call.id)
     if result is None and span.failed is not None:
         result = span.failed if span.failed else None
-    seconds = max(0, span.end - span.start) / 1e9
+    seconds = seconds_of(max(0, span.end - span.start)) / 1e9
     return Exchange(call=call, text=text_of(result), is_error=span.failed is not None, duration_s=seconds)
 
 
@@ -141,8 +141,8 @@ def _parts(span: _Span, key: str, role: str | None) -> Iterator[Mapping[str, Jso
     messages = span.attributes.get(key)
     if isinstance(messages, str):
         try:
-            messages = json.loads(messages)
-        except (ValueError, RecursionError):
+            messages = decoded(messages)
+        except ValueError:
             return
     for message in messages if isinstance(messages, list) else ():
         if not isinstance(message, Mapping) or (role is not None and message.get("role") != role):

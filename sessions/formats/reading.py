@@ -13,7 +13,9 @@ from pathlib import Path
 
 from sessions.formats import inspect_log, lines, messages, otel, runner
 from sessions.formats.model import Imported, from_prediction
+from toolenv.decoding import TOO_DEEP, is_too_deep
 from toolenv.errors import DataError
+from toolenv.files import endless, read_input
 from toolenv.model import Json
 
 FORMATS = ("submission", "vakra", "openai", "inspect", "otel", "jsonl")
@@ -36,9 +38,10 @@ def read(path: Path, form: str | None = None) -> Iterator[Imported | str]:
     """
     name = path.name
     try:
-        if path.stat().st_size > LARGEST_FILE:
+        is_file = endless(path) is None
+        if is_file and path.stat().st_size > LARGEST_FILE:
             raise DataError(f"{path} is larger than {LARGEST_FILE} bytes; split it")
-        if form in (None, "inspect") and zipfile.is_zipfile(path):
+        if is_file and form in (None, "inspect") and zipfile.is_zipfile(path):
             for sample, value in inspect_log.samples_in_archive(path):
                 yield inspect_log.imported(value, f"{name}: {sample}", Path(sample).stem)
             return
@@ -60,7 +63,7 @@ class _Unreadable:
 
 
 def _text(path: Path) -> str:
-    data = path.read_bytes()
+    data = read_input(path, "trajectories from")
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise DataError(f"{path} is UTF-16; save it as UTF-8")
     return data.decode("utf-8-sig", "replace")
@@ -91,8 +94,10 @@ def _values(path: Path, text: str) -> tuple[list[Json], bool]:
 
 
 def _records(values: list[Json], several: bool, name: str, path: Path, form: str | None) -> Iterator[Imported | str]:
+    """The trajectories of a file's values; a record that is nested too deeply costs itself only."""
     if form in (None, "otel") and values and all(map(otel.is_otlp, values)):
-        found = list(otel.imported(values, name))
+        yield from (f"{name} {TOO_DEEP}" for value in values if is_too_deep(value))
+        found = list(otel.imported([value for value in values if not is_too_deep(value)], name))
         yield from found
         if not found:
             yield f"{name}: no span carries a tool call"
@@ -100,13 +105,22 @@ def _records(values: list[Json], several: bool, name: str, path: Path, form: str
     whole = values[0] if len(values) == 1 and not several else None
     if form in (None, "inspect") and isinstance(whole, Mapping) and isinstance(whole.get("samples"), list):
         for number, sample in enumerate(whole["samples"], start=1):
-            yield inspect_log.imported(sample, f"{name}: sample {number}", f"{path.stem}-{number}")
+            if is_too_deep(sample):
+                yield f"{name}: sample {number} {TOO_DEEP}"
+            else:
+                yield inspect_log.imported(sample, f"{name}: sample {number}", f"{path.stem}-{number}")
         return
     if form in (None, "openai") and isinstance(whole, list) and whole and all(map(_is_message, whole)):
+        if is_too_deep(whole):
+            yield f"{name} {TOO_DEEP}"
+            return
         yield messages.imported(whole, name, "openai", path.stem)
         return
     records = whole if isinstance(whole, list) else values
     for number, record in enumerate(records, start=1):
+        if is_too_deep(record):
+            yield f"{name}: record {number} {TOO_DEEP}"
+            continue
         yield _record(record, f"{name}: record {number}", f"{path.stem}-{number}", path, form)
 
 

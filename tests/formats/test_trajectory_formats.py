@@ -281,6 +281,67 @@ def test_spans_without_tool_spans_carry_calls_in_their_messages(tmp_path: Path) 
     assert "no span carries a tool call" in complaints(written(tmp_path, nothing))[0]
 
 
+def test_times_of_spans_beyond_all_measure_are_no_duration(tmp_path: Path) -> None:
+    span = {
+        "traceId": "t",
+        "name": "execute_tool t",
+        "startTimeUnixNano": "1",
+        "endTimeUnixNano": "9" * 4000,
+        "attributes": [{"key": "gen_ai.tool.name", "value": {"stringValue": "t"}}],
+    }
+    (found,) = imports(written(tmp_path, {"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}))
+    assert found.trajectory.steps[0].result is None or found.trajectory.steps[0].result.duration_s == 0
+
+
+def deep(levels: int) -> Any:
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"uuid": "u", "domain": "d", "output": [deep(400)]},
+        {"messages": [{"role": "user", "content": deep(400)}]},
+        {"trajectory": deep(400)},
+    ],
+)
+def test_a_record_nested_too_deeply_costs_itself_only(tmp_path: Path, record: Any) -> None:
+    turn = {"turn_id": 0, "query": "q", "answer": "a", "sequence": {"tool_call": []}}
+    path = written(tmp_path, [record, {"uuid": "u2", "domain": "d", "output": [turn]}])
+    assert [found.trajectory.instance.uuid for found in imports(path)] == ["u2"]
+    (sentence,) = complaints(path)
+    assert "record 1 is nested too deeply" in sentence
+
+
+def test_whole_files_nested_too_deeply_say_so(tmp_path: Path) -> None:
+    for value in (
+        {"samples": [{"messages": deep(400)}]},
+        [{"role": "user", "content": deep(400)}],
+        {"resourceSpans": [{"scopeSpans": deep(400)}]},
+    ):
+        path = written(tmp_path, value)
+        assert imports(path) == []
+        assert any("nested too deeply" in sentence for sentence in complaints(path))
+
+
+@pytest.mark.parametrize("odd", ['{"$float": null}', '{"$object": 3}', "[" * 400 + "]" * 400])
+def test_json_lines_that_nothing_writes_cost_their_trajectory_a_line(tmp_path: Path, odd: str) -> None:
+    trajectory = Trajectory(
+        instance=Instance(uuid="u", capability=2, domain="d", turns=()),
+        steps=(Step(actor="human", decision=Answer(text="a")),),
+    )
+    whole = list(lines_of(trajectory))
+    path = written(tmp_path, "\n".join([*whole, odd, odd]), "odd.jsonl")
+    (found,) = imports(path)
+    assert found.trajectory == trajectory and len(found.problems) == 2
+    head = {**json.loads(whole[0]), "extra": [1]}
+    (found,) = imports(written(tmp_path, "\n".join([json.dumps(head), *whole[1:]]), "extra.jsonl"))
+    assert found.extra == {} and "extra: an object was expected" in found.problems[0]
+
+
 @settings(suppress_health_check=[HealthCheck.too_slow], max_examples=40, deadline=None)
 @given(json_values)
 def test_no_json_makes_a_reader_fail(tmp_path_factory: pytest.TempPathFactory, value: Any) -> None:
