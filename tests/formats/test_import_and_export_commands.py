@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from sessions.branches import Branch
 from sessions.store import Flag, Store
 from sessions.trajectory import Answer, Step
+from toolenv.errors import DataError
 from vakra_tui.cli import main
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -68,6 +71,53 @@ def test_problems_are_said_and_nothing_else_is_lost(desk: Desk) -> None:
     path.write_text("nothing")
     assert desk.run("import", path, code=2) == ""
     assert "no JSON" in desk.error
+
+
+def test_a_file_that_breaks_off_keeps_what_was_read_before(desk: Desk) -> None:
+    good = {"id": 1, "messages": [{"role": "user", "content": "q"}]}
+    log = desk.folder / "log.eval"
+    with zipfile.ZipFile(log, "w") as archive:
+        archive.writestr("samples/1.json", json.dumps(good))
+        archive.writestr("samples/2.json", "{")
+    assert len(desk.run("import", log, code=4).splitlines()) == 1
+    assert "cannot be read as a log of Inspect" in desk.error
+    assert len(desk.run("sessions").splitlines()) >= 1
+
+
+def test_what_might_never_end_is_not_imported(desk: Desk) -> None:
+    os.mkfifo(desk.folder / "unfed")
+    for path, kind in ((desk.folder / "unfed", "a pipe"), (Path("/dev/zero"), "a device")):
+        assert desk.run("import", path, code=2) == ""
+        assert f"cannot read trajectories from {path}: it is {kind}, not a file" in desk.error
+
+
+def test_a_record_of_the_dataset_that_cannot_be_read_costs_the_tie_alone(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from toolenv.dataset import Dataset, InstanceRef
+    from vakra_tui.sample import sample_dataset
+
+    def changed(dataset: Dataset, ref: InstanceRef) -> None:
+        raise DataError("the file has changed since it was opened")
+
+    monkeypatch.setattr(Dataset, "load", changed)
+    uuid = Dataset.open(sample_dataset()).refs()[0].uuid
+    path = desk.folder / "two.json"
+    path.write_text(
+        json.dumps([{"uuid": name, "messages": [{"role": "user", "content": "q"}]} for name in (uuid, "u")])
+    )
+    listed = desk.run("import", path, "--data", sample_dataset(), code=4).splitlines()
+    assert [line.endswith("(no instance of a dataset)") for line in listed] == [True, True]
+    assert "has changed" in desk.error
+
+
+def test_a_note_that_begins_like_those_of_an_import_is_a_note(desk: Desk) -> None:
+    key = desk.run("import", SAMPLES / "otlp_harbour.json").split()[0]
+    store = Store.open(desk.url)
+    for words in ("import: ask Ann", "import: [1]", 'import: {"a": {"$float": 1}}'):
+        store.put_note(store.load(key).summary.id, words)
+    store.close()
+    assert "Husum" in desk.run("export", key, "--to", "jsonl")
 
 
 def test_trajectories_become_sessions_of_a_dataset_s_instances(desk: Desk) -> None:

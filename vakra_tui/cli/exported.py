@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from sessions.trajectory import ExecutedTrajectory
+from toolenv.decoding import decoded
 from toolenv.errors import DataError
 from toolenv.model import Json
 from vakra_tui.cli.import_command import EXTRA
@@ -28,8 +28,6 @@ REPAIR = "repair"
 
 def of_session(store: Store, key: str) -> list[Exported]:
     """The branch of a session that is exported; its repair is the last branch that repair search made."""
-    from sessions.formats.lines import restored
-
     stored = store.load(key)
     tree = stored.tree
     repairs = [branch.number for branch in tree.branches if branch.name.startswith(REPAIR)]
@@ -39,7 +37,7 @@ def of_session(store: Store, key: str) -> list[Exported]:
     extra: dict[str, Json] = {}
     for note in stored.notes:
         if note.text.startswith(EXTRA):
-            extra.update(restored(json.loads(note.text[len(EXTRA) :])))
+            extra.update(_kept_keys(note.text[len(EXTRA) :]))
     return [
         Exported(
             key=stored.summary.key,
@@ -53,6 +51,17 @@ def of_session(store: Store, key: str) -> list[Exported]:
             shared=0 if chosen is None else shared_steps(tree.trajectory(number), tree.trajectory(chosen)),
         )
     ]
+
+
+def _kept_keys(text: str) -> dict[str, Json]:
+    """The keys that an import noted; none where a person's own words begin as such a note does."""
+    from sessions.formats.lines import restored
+
+    try:
+        keys = restored(decoded(text))
+    except ValueError:
+        return {}
+    return keys if isinstance(keys, dict) else {}
 
 
 async def of_run(wiring: Wiring, form: str, only: str | None) -> tuple[list[Exported], list[str]]:

@@ -48,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         for name in arguments.files:
             try:
-                lines.extend(_taken_in(Path(name), arguments.form, dataset, store, problems))
+                _take_in(Path(name), arguments.form, dataset, store, lines, problems)
             except DataError as error:
                 unread += 1
                 problems.append(str(error))
@@ -67,25 +67,29 @@ def main(argv: Sequence[str]) -> int:
     return INCOMPLETE if problems or unread else DONE
 
 
-def _taken_in(path: Path, form: str | None, dataset: Dataset | None, store: Store, problems: list[str]) -> list[str]:
-    """Store every trajectory of a file; a line for each."""
+def _take_in(
+    path: Path, form: str | None, dataset: Dataset | None, store: Store, lines: list[str], problems: list[str]
+) -> None:
+    """Store every trajectory of a file; a line for each, and what is wrong with it."""
     from sessions.formats import Imported, read
 
-    lines = []
     for found in read(path, form):
         if isinstance(found, Imported):
-            lines.append(_stored(found, path, dataset, store))
+            try:
+                known = _instance(dataset, found.trajectory.instance)
+            except DataError as error:
+                known = None
+                found = msgspec.structs.replace(found, problems=(*found.problems, str(error)))
+            lines.append(_stored(found, path, dataset, known, store))
             problems.extend(found.problems)
         else:
             problems.append(found)
-    return lines
 
 
-def _stored(found: Imported, path: Path, dataset: Dataset | None, store: Store) -> str:
+def _stored(found: Imported, path: Path, dataset: Dataset | None, known: Instance | None, store: Store) -> str:
     from sessions.store import NewSession
 
     trajectory = found.trajectory
-    known = _instance(dataset, trajectory.instance)
     new = NewSession(
         instance=known or trajectory.instance,
         kind="person",
