@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -120,3 +121,16 @@ def test_asking_again_imports_nothing_of_the_builder(sample: Path) -> None:
         "assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_killed_builds_left_goes_with_the_next_build(places: Path, quick: list[Path]) -> None:
+    cache = places / "cache" / "vakra-tui"
+    left = [cache / "sample-0123.abcdefgh", cache / "removed.abcdefgh" / "sample-0123"]
+    for folder in left:
+        (folder / "dataset").mkdir(parents=True)
+    young = cache / "sample-0123.younger_"
+    young.mkdir()
+    for folder in (left[0], left[1].parent):
+        os.utime(folder, (folder.stat().st_mtime - 3600,) * 2)
+    target = sample_dataset().parent
+    assert {path.name for path in cache.iterdir()} == {target.name, young.name}

@@ -6,7 +6,6 @@ content, written whole or not at all; the dataset's own folder is never written 
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
 import threading
@@ -18,6 +17,7 @@ from typing import Any, Final, Protocol
 
 from toolenv.documents.passages import Passage, open_read_only
 from toolenv.errors import EnvironmentFailure
+from toolenv.files import temporary_beside
 from toolenv.model import Value
 
 _IN_MEMORY: Final = 4 << 20
@@ -179,17 +179,15 @@ def _fill(connection: sqlite3.Connection, source: PassageSource) -> None:
 
 def _write(path: Path, source: PassageSource) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.{os.urandom(4).hex()}")
-    try:
-        connection = sqlite3.connect(temporary)
+    with temporary_beside(path) as temporary:
+        # Nobody else knows the file, and locks of its own would meet the one that marks it as being written.
+        connection = sqlite3.connect(f"{temporary.absolute().as_uri()}?nolock=1", uri=True)
         try:
             connection.execute("PRAGMA journal_mode = OFF")
             _fill(connection, source)
         finally:
             connection.close()
         temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _usable(path: Path) -> bool:

@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from toolenv.errors import DataError
+from toolenv.files import is_old, locked
 
 _COMPLETE = "complete"
 _PREFIX = "sample-"
@@ -70,7 +71,10 @@ def _is_ours(folder: Path, user: int) -> bool:
 
 def _build_into(place: Path, target: Path) -> Path:
     work = Path(tempfile.mkdtemp(prefix=f"{target.name}.", dir=place))
+    descriptor = os.open(work, os.O_RDONLY)
     try:
+        # Says that somebody builds here, for as long as this process lives.
+        locked(descriptor)
         _run_apart(work)
         (work / _COMPLETE).write_text("", encoding="ascii")
         try:
@@ -80,6 +84,7 @@ def _build_into(place: Path, target: Path) -> Path:
                 raise
         _prune(place, target)
     finally:
+        os.close(descriptor)
         shutil.rmtree(work, ignore_errors=True)
     return target
 
@@ -87,8 +92,12 @@ def _build_into(place: Path, target: Path) -> Path:
 def _prune(place: Path, target: Path) -> None:
     """Remove samples of other versions that have long not been made: another version may be in use beside this one.
 
-    A version is first renamed, so that nobody opens what is being removed. What cannot be removed stays.
+    A version is first renamed, so that nobody opens what is being removed. What cannot be removed stays. What killed
+    builds and removals left goes as well.
     """
+    for left in (*place.glob(f"{_PREFIX}*.*"), *place.glob("removed.*")):
+        with contextlib.suppress(OSError):
+            _remove_abandoned(left)
     now = time.time()
     for old in sorted(place.glob(f"{_PREFIX}*")):
         try:
@@ -101,6 +110,15 @@ def _prune(place: Path, target: Path) -> None:
             shutil.rmtree(gone, ignore_errors=True)
         except OSError:
             continue
+
+
+def _remove_abandoned(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
+    try:
+        if is_old(os.fstat(descriptor)) and locked(descriptor):
+            shutil.rmtree(folder, ignore_errors=True)
+    finally:
+        os.close(descriptor)
 
 
 def _run_apart(out: Path) -> None:

@@ -7,11 +7,11 @@ version or not to be read is as good as none: nothing is asked of it but conveni
 from __future__ import annotations
 
 import contextlib
-import os
-import tempfile
 from pathlib import Path
 
 import msgspec
+
+from toolenv.files import written_whole
 
 NAME = "screen.json"
 MOST_PLACES = 100
@@ -74,13 +74,5 @@ def recall(folder: Path) -> Remembered:
 
 def remember(folder: Path, remembered: Remembered) -> None:
     """Keep it; where the folder cannot be written, nothing is kept."""
-    with contextlib.suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{NAME}-", dir=folder)
-        try:
-            with os.fdopen(handle, "wb") as stream:
-                stream.write(msgspec.json.encode(remembered))
-            Path(name).replace(folder / NAME)
-        except OSError:
-            with contextlib.suppress(OSError):
-                Path(name).unlink()
+    with contextlib.suppress(OSError), written_whole(folder / NAME, private=True) as stream:
+        stream.write(msgspec.json.encode(remembered))
