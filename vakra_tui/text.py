@@ -14,22 +14,43 @@ import unicodedata
 _FOREIGN = re.compile(
     "["
     "\x00-\x1f\x7f-\x9f"  # C0, DEL, C1
-    "\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # zero width, bidi, separators
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f"  # musical and tag format characters
+    "\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff0-\ufffb"  # zero width, bidi, separators
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # joiners and fillers that show nothing
+    "\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0000-\U000e0fff"  # selectors, skin tones, tags: terminals differ
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U00013430-\U0001345f"  # format characters of scripts and music
+    "\ufdd0-\ufdef\ufffe\uffff\U00040000-\U000dffff"  # no characters at all
     "\ud800-\udfff"  # lone surrogates cannot be encoded for a terminal
     "]"
 )
 
-_MARKS = "\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f"
-_LONE_MARK = re.compile(rf"(?:^|(?<=\s))(?=[{_MARKS}])")
-"""Before a combining mark with no letter to stand on."""
+_SHOWN_KINDS = frozenset(("Zs", "Co", "Cf"))
+"""Categories that Python counts as not printable and that take up one cell, once ``_FOREIGN`` is replaced."""
 
+_MARKS = (
+    "\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u06d6-\u06dc\u0e31\u0e34-\u0e3a\u0e47-\u0e4e"
+    "\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u0f71-\u0f7e\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\u302a-\u302f\u3099\u309a"
+    "\ufe20-\ufe2f"
+)
+_WORD_START = re.compile(r"(?:^|(?<=\s))[^\x00-\u02ff\s]")
+
+_LONE_JAMO = re.compile("(?<![\u1100-\u11ff\ua960-\ua97c\uac00-\ud7fb])[\u1161-\u11ff\ud7b0-\ud7fb]")
+"""Hangul vowels and finals: without a syllable before them they take no room."""
+
+MARKS_ON_A_LETTER = 5
+"""Combining marks that one letter bears; terminals drop what is above, or draw it over other lines."""
+
+_PILE = re.compile(rf"[{_MARKS}]{{{MARKS_ON_A_LETTER}}}(?=[{_MARKS}])")
+
+_CIRCLE = "\u25cc"
 _CONTROL_PICTURES = 0x2400
 _DELETE = 0x7F
 
 
 def _stand_in(match: re.Match[str]) -> str:
-    code = ord(match.group())
+    return _named(ord(match.group()))
+
+
+def _named(code: int) -> str:
     if code < 0x20:
         return chr(_CONTROL_PICTURES + code)
     if code == _DELETE:
@@ -43,20 +64,39 @@ def sanitize(text: str) -> str:
     """``text`` as one line that a terminal can only print.
 
     C0 characters become control pictures (``␛``, ``␊``), DEL ``␡``, C1 ``<9b>``; bidirectional and zero-width
-    format characters, line separators and lone surrogates ``<U+202E>``. A combining mark with no letter before it gets
-    a dotted circle to stand on, so that it cannot melt into another cell.
+    format characters, fillers, variation selectors, skin tones, line separators, lone surrogates and code points that
+    are no character ``<U+202E>``. A combining mark with no letter before it gets a dotted circle to stand on, so that
+    it cannot melt into another cell, and so does what piles up on one letter beyond ``MARKS_ON_A_LETTER``.
     """
     if text.isascii() and text.isprintable():
         return text
-    clean = _LONE_MARK.sub("\u25cc", _FOREIGN.sub(_stand_in, text))
-    if clean and unicodedata.combining(clean[0]):
-        return "\u25cc" + clean
-    return clean
+    clean = _FOREIGN.sub(_stand_in, text)
+    if not clean.isprintable():
+        clean = "".join(map(_shown, clean))
+    clean = _WORD_START.sub(_based, _LONE_JAMO.sub(_stand_in, clean))
+    return _PILE.sub(rf"\g<0>{_CIRCLE}", clean)
+
+
+def _based(match: re.Match[str]) -> str:
+    """The first character of a word; a combining mark with no letter gets a circle to stand on."""
+    character = match.group()
+    return _CIRCLE + character if unicodedata.category(character)[0] == "M" else character
+
+
+def _shown(character: str) -> str:
+    """A character, or the name of a code point that this Unicode does not know: no terminal's width can be told."""
+    if character.isprintable() or unicodedata.category(character) in _SHOWN_KINDS:
+        return character
+    return _named(ord(character))
+
+
+_BLANKS = re.compile(r"[ \t\r\n\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]+")
+"""What is folded to one blank; separators that a person would not see stay, and are named."""
 
 
 def one_line(text: str, limit: int = 400) -> str:
     """The start of a text on one line for lists: white space folded, at most ``limit`` characters of the source."""
-    head = " ".join(text[: limit + 1].split())
+    head = _BLANKS.sub(" ", text[: limit + 1]).strip(" ")
     return head[:limit].rstrip() + "\u2026" if len(text) > limit else head
 
 

@@ -23,7 +23,7 @@ from vakra_tui.state.listing import Listing
 from vakra_tui.state.panes import head, step, steps, truth, waterfall
 from vakra_tui.state.panes.tools import tool_lines
 from vakra_tui.state.world import World
-from vakra_tui.text import sanitize
+from vakra_tui.text import one_line, sanitize
 
 BRACKETS = (
     "[/",
@@ -59,6 +59,11 @@ CONTROLS = (
     "line\u2028separator\u2029",
     "lone \udc80 surrogate",
     "\u0301combining first",
+    "pile Z" + "\u0301" * 40 + " \u0e01" + "\u0e47" * 30,
+    "fillers \u3164\uffa0\u115f\u1160\u034f|",
+    "selectors \u2764\ufe0f 1\ufe0f\u20e3 \U0001f468\U0001f3fd",
+    "no characters \uffff\U0001fffe\u0378\U000e0041",
+    "separators \x1c\x1d\x1e\x1f\x85\x0b\x0c|",
 )
 WIDE = ("漢字かな交じり文", "한국어", "ไทยำ", "مرحبا بالعالم", "👨\u200d👩\u200d👧 family", "🇩🇪🇫🇷", "e\u0301tude")
 HOSTILE = (*BRACKETS, *CONTROLS, *WIDE)
@@ -94,7 +99,7 @@ def world_of(text: str, store: Store) -> toy.ToyWiring:
 
 def letters(text: str, *, folded: bool = False) -> str:
     """What must be readable of a text that was wrapped; ``folded`` where white space counts for nothing (lists)."""
-    clean = "".join(text.split()) if folded else sanitize(text)
+    clean = one_line(text) if folded else sanitize(text)
     return "".join(sanitize(clean).split()).replace("\u25cc", "")
 
 
@@ -124,7 +129,7 @@ async def survives(text: str, widths: Sequence[int] = (20, 79)) -> None:
         head.policy(scene, whole=True),
         truth.truth_lines(scene),
         waterfall.strip_lines(scene),
-        *([line for tool in await session.tools() for line in tool_lines(tool, scene.policy)],),
+        *([line for tool in await session.tools() for line in tool_lines(tool, scene.policy.text)],),
     ]
     sources: list[LineSource] = [Lines(lines) for lines in panes]
     sources += [step.source(tab, row, scene) for row in scene.rows for tab in step.TABS]

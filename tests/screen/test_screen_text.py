@@ -131,3 +131,33 @@ def test_sanitising_needs_no_screen_library() -> None:
 
 def test_spans_compare_as_values() -> None:
     assert line("a", ("b", "ok")) == (Span("a"), Span("b", "ok"))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\u3164b", "a<U+3164>b"),
+        ("\u2764\ufe0f", "\u2764<U+FE0F>"),
+        ("\U0001f44d\U0001f3fd", "\U0001f44d<U+1F3FD>"),
+        ("a\U000e0100", "a<U+E0100>"),
+        ("\uffff\u0378\U00050000", "<U+FFFF><U+0378><U+50000>"),
+        ("\u0600 \ue000 \u3000", "\u0600 \ue000 \u3000"),
+        ("Z" + "\u0301" * 12 + "!", "Z" + ("\u0301" * 5 + "\u25cc") * 2 + "\u0301\u0301!"),
+        ("\u0e01" + "\u0e47" * 6, "\u0e01" + "\u0e47" * 5 + "\u25cc\u0e47"),
+        ("b\u05bc\u05b8\u0591", "b\u05bc\u05b8\u0591"),
+    ],
+)
+def test_what_terminals_would_not_show_or_measure_alike_is_named(text: str, shown: str) -> None:
+    assert sanitize(text) == shown
+    assert sanitize(shown) == shown
+
+
+@given(HARD)
+@settings(max_examples=300, deadline=None)
+def test_every_character_shown_alone_takes_room(text: str) -> None:
+    for character in text:
+        assert cell_len(sanitize(character)) >= 1
+
+
+def test_a_folded_line_keeps_separators_that_are_no_blanks() -> None:
+    assert one_line(" a\u2028b\x1fc \t\n d\u00a0\u3000e ") == "a\u2028b\x1fc d e"
