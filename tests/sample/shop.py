@@ -10,7 +10,7 @@ from pathlib import Path
 from toolenv.build import layout
 from toolenv.build.chains import make_chain
 from toolenv.build.database_schema import read_schema
-from toolenv.build.plan import read_plan
+from toolenv.build.plan_reading import read_plan
 from toolenv.build.source import DomainSource, Style
 from toolenv.build.truth import Executed, gold_rows, run_chain
 from toolenv.dataset import Dataset

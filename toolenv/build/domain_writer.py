@@ -19,7 +19,7 @@ from toolenv.build.decontamination import AskedFact, Leak, asked_fact, leaks, te
 from toolenv.build.endpoints import EndpointCatalogue
 from toolenv.build.gold import Gold, refuse_large_universe
 from toolenv.build.lookups import lookup_questions
-from toolenv.build.plan import read_plan
+from toolenv.build.plan_reading import read_plan
 from toolenv.build.source import (
     DocumentHop,
     DomainSource,

@@ -21,7 +21,7 @@ from toolenv.build.gold import Gold
 from toolenv.build.hops import HopTemplate, gold_joins, question_hops
 from toolenv.build.multi_source import MultiSource, MultiSourceMaker
 from toolenv.build.passage_hops import PassageHops
-from toolenv.build.plan import read_plan
+from toolenv.build.plan_reading import read_plan
 from toolenv.build.policies import topic_for
 from toolenv.build.questions import StatedFact
 from toolenv.build.schema_hops import SchemaHops

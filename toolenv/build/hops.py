@@ -113,7 +113,7 @@ def gold_joins(questions: Sequence[Question], schema: DatabaseSchema) -> list[tu
     """The pairs of columns that the gold SQL joins on: what keys tell where a database declares none."""
     from sqlglot import exp
 
-    from toolenv.build.plan import parse_select
+    from toolenv.build.expressions import parse_select
 
     pairs: dict[tuple[SourceColumn, SourceColumn], None] = {}
     for question in questions:

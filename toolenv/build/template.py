@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from toolenv.build.database_schema import Column, DatabaseSchema
-from toolenv.build.plan import date_part, literal_value, parse_select
+from toolenv.build.expressions import date_part, literal_value, parse_select
 from toolenv.build.source import NotBuildable
 from toolenv.build.wording import DATE_PARTS, describe, plain, plural, qualified
 from toolenv.dashboards.definition import EndpointParameter, Envelope, ParameterType, Shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 
-from toolenv.build.plan import parse_select
+from toolenv.build.expressions import parse_select
 from toolenv.build.source import NotBuildable
 from toolenv.model import Json
 
