@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 from rich.text import Text
-from textual import events, work
+from textual import events
 from textual.widget import AwaitMount
 
 from toolenv.errors import VakraError
@@ -27,6 +27,7 @@ from vakra_tui.state.remembered import Place
 from vakra_tui.state.world import Wiring, World
 from vakra_tui.text import sanitize
 from vakra_tui.widgets.key_line import KeyLine
+from vakra_tui.working import work
 
 if TYPE_CHECKING:
     from sessions.store import SessionSummary

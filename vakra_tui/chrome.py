@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 from rich.text import Text
-from textual import work
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
@@ -27,6 +26,7 @@ from vakra_tui.state.remembered import Layout, Remembered, recall, remember
 from vakra_tui.text import sanitize
 from vakra_tui.type_ahead import TypeAhead
 from vakra_tui.widgets.bound import bindings
+from vakra_tui.working import work
 
 if TYPE_CHECKING:
     from vakra_tui.state.engine import Engine

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from textual import work
-
 from sessions.trajectory import Answer, CallTool, Decision, GiveUp
 from toolenv.errors import VakraError
 from toolenv.model import ToolCall, ToolSpec
 from vakra_tui.screens.debug_base import DebugBase
 from vakra_tui.state.live.stopping import Stopped
 from vakra_tui.state.scene import columns_of
+from vakra_tui.working import work
 
 if TYPE_CHECKING:
     from sessions.agent import Variation

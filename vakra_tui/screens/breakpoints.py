@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
@@ -21,6 +21,7 @@ from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.lines import Lines, line
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.pick_list import PickList
+from vakra_tui.working import work
 
 if TYPE_CHECKING:
     from vakra_tui.app import VakraApp

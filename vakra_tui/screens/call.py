@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events, on, work
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, VerticalScroll
@@ -26,6 +26,7 @@ from vakra_tui.widgets.banner import Banner
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.clean_input import CleanInput
 from vakra_tui.widgets.line_view import LineView
+from vakra_tui.working import work
 
 if TYPE_CHECKING:
     from vakra_tui.app import VakraApp

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
@@ -25,6 +25,7 @@ from vakra_tui.widgets.banner import Banner
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.line_view import LineView
 from vakra_tui.widgets.pick_list import PickList
+from vakra_tui.working import work
 
 if TYPE_CHECKING:
     from vakra_tui.app import VakraApp

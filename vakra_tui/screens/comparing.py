@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from textual import work
-
 from vakra_tui.screens.debug_base import DebugBase
 from vakra_tui.state.lines import plain
 from vakra_tui.state.panes.waterfall import short_verdict
 from vakra_tui.text import count_words, one_line
+from vakra_tui.working import work
 
 if TYPE_CHECKING:
     from vakra_tui.app import VakraApp

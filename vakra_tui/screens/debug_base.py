@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from textual import work
 from textual.screen import Screen
 
 from toolenv.errors import VakraError
 from vakra_tui.state.live.stopping import Stopped
 from vakra_tui.state.scene import Scene, StepRow
+from vakra_tui.working import work
 
 if TYPE_CHECKING:
     from vakra_tui.app import VakraApp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events, on, work
+from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
@@ -28,6 +28,7 @@ from vakra_tui.widgets.line_view import LineView
 from vakra_tui.widgets.pick_list import PickList
 from vakra_tui.widgets.step_view import StepView
 from vakra_tui.widgets.tab_line import TabLine
+from vakra_tui.working import work
 
 if TYPE_CHECKING:
     from vakra_tui.state.session import DebugSession

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
@@ -22,6 +22,7 @@ from vakra_tui.state.saved_filters import SavedFilter, SavedFilters
 from vakra_tui.text import one_line
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.pick_list import PickList
+from vakra_tui.working import work
 
 if TYPE_CHECKING:
     from vakra_tui.app import VakraApp

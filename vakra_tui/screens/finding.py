@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from threading import Event
 from typing import Any
 
-from textual import work
 from textual.content import Content
 from textual.widget import Widget
 
@@ -17,6 +16,7 @@ from vakra_tui.state.search import LineByLine, Needle, Placed, Search, Searchabl
 from vakra_tui.state.table_order import rows_with
 from vakra_tui.state.table_rows import TableRows
 from vakra_tui.widgets.line_view import LineView
+from vakra_tui.working import work
 
 PANE_OF = {"steps": "#steps-pane", "step": "#step-pane", "truth": "#truth-pane"}
 """The id of a view -> the pane in whose lower border its search is told."""

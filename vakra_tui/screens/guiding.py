@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from textual import events, on, work
+from textual import events, on
 
 from vakra_tui.screens.debug_base import DebugBase
 from vakra_tui.state.commands.chosen import key
@@ -12,6 +12,7 @@ from vakra_tui.state.diagnosis import Place, index_of, next_divergence, next_mar
 from vakra_tui.state.panes.hop_graph import HopGraph
 from vakra_tui.widgets.line_view import LineView
 from vakra_tui.widgets.step_view import StepView
+from vakra_tui.working import work
 
 if TYPE_CHECKING:
     from eval.model import Verdict

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.suggester import Suggester
@@ -22,6 +22,7 @@ from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.clean_input import CleanInput
 from vakra_tui.widgets.instance_list import ColumnHead, InstanceList
 from vakra_tui.widgets.pick_list import PickList
+from vakra_tui.working import work
 
 if TYPE_CHECKING:
     from vakra_tui.app import VakraApp

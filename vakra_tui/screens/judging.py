@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from textual import work
-
 from toolenv.errors import VakraError
 from vakra_tui.screens.debug_base import DebugBase
 from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.live.stopping import Stopped
 from vakra_tui.state.rulings import GATE_WORDS, gates_of
+from vakra_tui.working import work
 
 TAKE_BACK = "take back"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
@@ -17,6 +16,7 @@ from vakra_tui.state.lines import Lines, line
 from vakra_tui.state.response import RawText
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.line_view import LineView
+from vakra_tui.working import work
 
 if TYPE_CHECKING:
     from vakra_tui.app import VakraApp

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from textual import work
-
 from toolenv.errors import VakraError
 from vakra_tui.screens.debug_base import DebugBase
 from vakra_tui.state.commands.chosen import key
+from vakra_tui.working import work
 
 
 class PausingVerbs(DebugBase):

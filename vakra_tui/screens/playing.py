@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from textual import work
-
 from sessions.trajectory import Answer, CallTool, Decision
 from toolenv.errors import VakraError
 from toolenv.model import ToolCall, ToolSpec
@@ -12,6 +10,7 @@ from vakra_tui.state.lines import plain
 from vakra_tui.state.panes.branch_tree import branch_words
 from vakra_tui.state.panes.waterfall import short_verdict
 from vakra_tui.state.scene import StepRow, columns_of, gold_sql
+from vakra_tui.working import work
 
 
 class PlayingVerbs(DebugBase):

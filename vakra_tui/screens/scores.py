@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import on, work
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import Screen
@@ -30,6 +30,7 @@ from vakra_tui.text import count_words, one_line
 from vakra_tui.widgets.banner import Banner
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.pick_list import PickList
+from vakra_tui.working import work
 
 if TYPE_CHECKING:
     from vakra_tui.app import VakraApp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from textual import on, work
+from textual import on
 
 from vakra_tui.screens.step_tabs import StepTabs
 from vakra_tui.state.commands.chosen import key
@@ -16,6 +16,7 @@ from vakra_tui.state.search import Needle, Search, Searchable
 from vakra_tui.text import one_line
 from vakra_tui.widgets.banner import Banner
 from vakra_tui.widgets.step_view import StepView
+from vakra_tui.working import work
 
 MOST_WAYS_BACK = 50
 

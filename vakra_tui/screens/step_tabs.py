@@ -7,7 +7,7 @@ import json
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from textual import on, work
+from textual import on
 from textual.worker import WorkerCancelled, WorkerFailed
 
 from toolenv.errors import VakraError
@@ -23,6 +23,7 @@ from vakra_tui.state.table_order import Order, page, positions
 from vakra_tui.state.table_rows import TableRows
 from vakra_tui.widgets.step_view import StepView
 from vakra_tui.widgets.tab_line import TabLine
+from vakra_tui.working import work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from textual import work
 from textual.app import SuspendNotSupported
 
 from toolenv.errors import DataError, VakraError
@@ -15,6 +14,7 @@ from vakra_tui.state import outside
 from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.copies import CLIPBOARD_AT_MOST, Copy, copies_of, request_copies
 from vakra_tui.text import count_words, size_words
+from vakra_tui.working import work
 
 if TYPE_CHECKING:
     from vakra_tui.state.outside import Kind

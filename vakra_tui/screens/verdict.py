@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import work
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.screen import Screen
@@ -16,6 +15,7 @@ from vakra_tui.state.panes.verdict import verdict_lines
 from vakra_tui.widgets.banner import Banner
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.line_view import LineView
+from vakra_tui.working import work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

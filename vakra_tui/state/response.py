@@ -14,7 +14,8 @@ from toolenv.decoding import is_too_deep
 from toolenv.model import Json
 from vakra_tui.state.json_tree import JsonTree, scalar_line
 from vakra_tui.state.lines import BLANK, HANG, Line, Lines, LineSource, Span, line
-from vakra_tui.state.reading import decoded
+from vakra_tui.state.reading import SMALL, decoded
+from vakra_tui.state.uncollected import no_cycles
 from vakra_tui.text import count_words, one_line, sanitize, size_words
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ def read(text: str) -> Shape:
     head = text.lstrip()[:1]
     if head and head in '{["-0123456789tfnNI':
         try:
-            value = decoded(text)
+            value = _decoded(text)
         except (ValueError, RecursionError):
             return Shape(kind="text", text=text)
         if is_too_deep(value):
@@ -71,6 +72,13 @@ def read(text: str) -> Shape:
         if isinstance(value, dict | list):
             return Shape(kind="json", text=text, value=value)
     return Shape(kind="text", text=text)
+
+
+def _decoded(text: str) -> Json:
+    if len(text) <= SMALL:
+        return decoded(text)
+    with no_cycles():
+        return decoded(text)
 
 
 def of_value(value: Json) -> Shape:
