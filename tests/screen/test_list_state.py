@@ -66,14 +66,18 @@ def test_rows_and_head_fill_the_width_and_fold(width: int, runs: int) -> None:
         assert listing.runs_shown() == names[-len(shown) :]
 
 
+ANY = (columns.VerdictWords(),)
+"""One run, of whose verdicts nothing is known."""
+
+
 def test_columns_that_say_nothing_of_the_capabilities_are_left_out() -> None:
     def names(width: int, *capabilities: int) -> list[str]:
-        return [column.name for column in columns.layout(width, 1, frozenset(capabilities)).columns]
+        return [column.name for column in columns.layout(width, ANY, frozenset(capabilities)).columns]
 
     assert names(160, 1) == ["capability", "domain", "style", "hops"]
     assert names(160, 4) == ["capability", "domain", "turns", "hops", "policy"]
     assert names(80, 1, 4) == ["capability", "domain"]
-    narrow, wide = (columns.layout(width, 1, frozenset({4})) for width in (120, 200))
+    narrow, wide = (columns.layout(width, ANY, frozenset({4})) for width in (120, 200))
     assert columns.POLICY_SHORT in narrow.columns
     assert columns.POLICY in wide.columns
 
@@ -175,11 +179,40 @@ def test_what_is_kept_of_rows_can_be_filtered() -> None:
         ENTRY_FILTERS.parse(given_.text)
 
 
+def test_a_run_has_the_room_that_its_verdicts_need() -> None:
+    """The query gets what short words leave; one run that failed does not widen those that passed."""
+    rows = [entry("a", verdicts={"one": FAILED, "two": PASSED}, predictions={"one": 1, "two": 1})]
+    listing = Listing(rows, ["one", "two"])
+    listing.counts()
+    head = plain(listing.head(160))
+    listing.layout(160)
+    failed, passed = head.index("one"), head.index("two")
+    said = plain(listing.line(0))
+    assert said[failed:passed].strip().startswith("\u2717") and "\u2026" not in said[failed:]
+    assert len(head) - passed <= columns.LEAST_VERDICT + 1
+    assert passed - failed > columns.LEAST_VERDICT + 1
+
+
+def test_what_is_not_evaluated_is_said() -> None:
+    rows = [entry("a", predictions={"r": 1}), entry("b", predictions={"r": 1}, verdicts={"r": PASSED}), entry("c")]
+    listing = Listing(rows, ["r"])
+    assert "1 prediction not evaluated (V evaluates all shown)" in listing.counts()
+    listing.head(160)
+    listing.layout(160)
+    assert "\u00b7 not evaluated" in plain(listing.line(0))
+    assert plain(listing.line(2)).rstrip().endswith("no prediction")
+    rows[1].verdicts.clear()
+    assert "2 predictions not evaluated" in listing.counts()
+    rows[0].predictions.clear()
+    rows[1].predictions.clear()
+    assert "not evaluated" not in listing.counts()
+
+
 def test_counts_are_honest() -> None:
     rows = [entry("a", marked=True), entry("b"), entry("c", query=None, problem="it is odd")]
     rows += [Entry(uuid="d", capability=1, domain="d", instance=1), Entry(uuid="e", capability=1, domain="d")]
     rows[0].verdicts["r"] = PASSED
-    rows[0].kept.add("r")
+    rows[0].kept |= {"r"}
     listing = Listing(rows, ("r",))
     listing.source = "profile paper, judge offline"
     assert listing.counts() == (

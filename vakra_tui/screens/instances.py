@@ -116,6 +116,7 @@ class InstancesScreen(NarrowingVerbs):
         if not self.is_attached:
             return
         listing = self.listing
+        counts = listing.counts()
         width = max(self.rows.scrollable_content_region.width, 20)
         head = listing.head(width - 2)
         runs = ", ".join(one_line(run, 30) for run in listing.runs)
@@ -128,10 +129,12 @@ class InstancesScreen(NarrowingVerbs):
         self.query_one("#title", Banner).show_lines([title])
         self.query_one("#columns", Banner).show_lines([(*line("  "), *head)])
         self.rows.reload()
-        counts = self.note or line((f" {listing.counts()}", "dim"), *self.app.problem_words())
+        about = self.note or line((f" {counts}", "dim"), *self.app.problem_words())
         others = listing.others_words()
-        told = [self._about_filter(), self._about_files(), line((f" {others}", "dim")) if others else (), counts]
+        told = [self._about_filter(), self._about_files(), line((f" {others}", "dim")) if others else (), about]
         self.query_one("#counts", Banner).show_lines([each for each in told if each])
+        if listing.is_long:
+            self.count_beside()
 
     def _about_filter(self) -> Line:
         """How the expression in the search line can go on, else why it cannot be read."""

@@ -50,6 +50,8 @@ class NarrowingVerbs(Screen[None]):
     insisted = False
     """Whether an expression that cannot be read was entered: then why is told, not how it can go on."""
     _due: Timer | None = None
+    _uncounted = False
+    _counting = False
 
     def draw(self) -> None:
         """Show what has changed in the rows."""
@@ -128,6 +130,28 @@ class NarrowingVerbs(Screen[None]):
     def _catch_up(self) -> None:
         self._due = None
         self.search(self.asked)
+
+    def count_beside(self) -> None:
+        """Count the rows of a long list beside the screen; what changes meanwhile is counted after that."""
+        self._uncounted = True
+        if not self._counting:
+            self._counting = True
+            self._count()
+
+    @work(group="counting")
+    async def _count(self) -> None:
+        try:
+            while self._uncounted:
+                self._uncounted = False
+                listing = self.listing
+                found = await asyncio.to_thread(listing.count)
+                if listing is self.listing and found != listing.counted:
+                    listing.counted = found
+                    changed = self._uncounted
+                    self.draw()
+                    self._uncounted = changed  # Drawing what was counted is no change.
+        finally:
+            self._counting = False
 
     def action_find(self) -> None:
         """Go to the search line at once, so that letters typed behind the key get there."""

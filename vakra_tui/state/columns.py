@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eval.model import Verdict
 from vakra_tui.state.lines import Role
+from vakra_tui.state.panes.waterfall import BRIEF_BELOW, BRIEFEST_BELOW
 
 if TYPE_CHECKING:
     from vakra_tui.state.listing import Entry
 
-LEAST_QUERY = 32
+LEAST_QUERY = 40
 """Cells of the query below which further columns give way to it."""
 
-EASY_QUERY = 44
+EASY_QUERY = 60
 """Cells of the query from which on other columns may be said in full."""
 
 LEAST_BESIDE_RUNS = 16
@@ -24,10 +25,16 @@ LEAST_BESIDE_RUNS = 16
 
 WIDEST_VERDICT = 34
 BRIEF_VERDICT = 22
+NARROW = 100
+"""Cells below which only capability, domain, query and verdicts have columns."""
+
 VERY_WIDE = 190
 """Cells of a list in which several runs have their verdicts in few words, so that the query can be read."""
 
 LEAST_VERDICT = 8
+
+LONGEST_RUN_NAME = 13
+"""Cells that a column of verdicts has at least for its run's name, where the name is that long."""
 
 POLICY_WORDS = {
     "only_documents": "docs only",
@@ -180,32 +187,66 @@ def _verdict_words(status: str, passed: bool | None, stage: str | None, sieve: s
     return "passed" if passed else f"failed {stage or ''} {sieve or ''}".replace("_", " ")
 
 
+class VerdictWords(NamedTuple):
+    """Cells that a run's verdicts need: in all their words, in few, in fewest; and those of its name."""
+
+    whole: int = WIDEST_VERDICT
+    brief: int = BRIEF_VERDICT
+    briefest: int = BRIEF_VERDICT
+    name: int = LONGEST_RUN_NAME
+
+    def needed(self, cells: int) -> int:
+        """What a column needs of the ``cells`` that there are for it."""
+        words = self.whole if cells >= BRIEF_BELOW else self.brief if cells >= BRIEFEST_BELOW else self.briefest
+        return min(cells, max(words, self.name, LEAST_VERDICT))
+
+
 class Layout(NamedTuple):
-    """What there is room for: columns from the left, cells of the query, how many runs, cells of each one's verdict."""
+    """What there is room for: columns from the left, cells of the query, cells of each shown run's verdict.
+
+    ``words`` are the cells by which the words of a verdict are chosen: what there was room for.
+    """
 
     columns: tuple[Column, ...]
     query: int
-    runs: int
-    verdict: int
+    verdicts: tuple[int, ...]
+    words: int
+
+
+def runs_beside(width: int, runs: int, domain: Column) -> int:
+    """How many runs there is room for."""
+    room = width - _cells([CAPABILITY, domain]) - LEAST_BESIDE_RUNS
+    return min(runs, max(room // (LEAST_VERDICT + 1), 1))
+
+
+def domain_column(width: int, longest: int) -> Column:
+    """The column of domains, as wide as the longest name needs."""
+    most = NARROW_DOMAIN if width < NARROW else WIDEST_DOMAIN
+    return replace(DOMAIN, cells=max(min(longest, most), len(DOMAIN.title) + 1))
 
 
 @lru_cache(maxsize=64)
-def layout(width: int, runs: int, capabilities: frozenset[int], longest_domain: int = WIDEST_DOMAIN) -> Layout:
+def layout(
+    width: int, said: tuple[VerdictWords, ...], capabilities: frozenset[int], longest_domain: int = WIDEST_DOMAIN
+) -> Layout:
     """Which columns fit into ``width`` cells: those that say most stay longest, and the query keeps its room.
 
     A column that can say nothing of these capabilities is never shown. ``longest_domain`` is the length of the longest
-    name of a domain in cells.
+    name of a domain in cells. A run's column is as wide as what is ``said`` in it; the query gets the rest.
     """
-    narrow = width < 100
-    most = NARROW_DOMAIN if narrow else WIDEST_DOMAIN
-    domain = replace(DOMAIN, cells=max(min(longest_domain, most), len(DOMAIN.title) + 1))
+    narrow = width < NARROW
+    domain = domain_column(width, longest_domain)
     chosen: list[Column] = [CAPABILITY, domain]
     room = width - _cells(chosen)
-    shown = min(runs, max((room - LEAST_BESIDE_RUNS) // (LEAST_VERDICT + 1), 1))
-    verdict = 20 if narrow else WIDEST_VERDICT
+    shown = runs_beside(width, len(said), domain)
+    verdict = BRIEF_VERDICT if narrow else WIDEST_VERDICT
     if shown > 1:
-        verdict = max(LEAST_VERDICT, min(verdict, BRIEF_VERDICT if width < VERY_WIDE else verdict, room // 2 // shown))
-    room -= (verdict + 1) * shown
+        verdict = min(BRIEF_VERDICT if width < VERY_WIDE else verdict, room // 2 // shown)
+        # The fewest words in whole rather than half the room for the query, which keeps its least.
+        least = max(words.briefest for words in said[:shown])
+        verdict = max(LEAST_VERDICT, verdict, min(least, (room - LEAST_BESIDE_RUNS) // shown - 1))
+    verdicts = tuple(words.needed(verdict) for words in said[:shown])
+    room -= sum(cells + 1 for cells in verdicts)
     wanted: Sequence[tuple[Column, frozenset[int]]] = (
         (POLICY_SHORT, frozenset({4})),
         (HOPS, frozenset({0, 1, 2, 3, 4})),
@@ -220,7 +261,7 @@ def layout(width: int, runs: int, capabilities: frozenset[int], longest_domain: 
         chosen[chosen.index(POLICY_SHORT)] = POLICY
         room -= POLICY.cells - POLICY_SHORT.cells
     order = (CAPABILITY, domain, STYLE, TURNS, HOPS, POLICY, POLICY_SHORT)
-    return Layout(tuple(column for column in order if column in chosen), max(room, 1), shown, verdict)
+    return Layout(tuple(column for column in order if column in chosen), max(room, 1), verdicts, verdict)
 
 
 def _cells(columns: Sequence[Column]) -> int:

@@ -27,6 +27,8 @@ SIGNS: tuple[tuple[str, str], ...] = (
     ),
     ("\u2691", "the instance carries a policy"),
     ("! ? \u00b7", "before a policy in the list: it applies to the instance, that is unclear, it does not"),
+    ("\u2713 \u2717 ?", "below a run: it passed, failed (gate and sieve class), is undecided or could not be scored"),
+    ("\u00b7 none", "below a run: its prediction is not evaluated yet (evaluate does it); it has no prediction here"),
     ("*", "you marked the instance"),
     ("\u25b4 \u25be", "the list is sorted by this column, or the other way round"),
 )

@@ -14,8 +14,9 @@ from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.entry import Entry, EntryKey, entries_of
 from vakra_tui.state.finding import rank, words_of
 from vakra_tui.state.lines import Line, Role, Span
+from vakra_tui.state.list_counts import NO_PREDICTION, NOT_EVALUATED, Counts, counted, words_of_counts
 from vakra_tui.state.panes.waterfall import short_verdict
-from vakra_tui.text import count_words, one_line
+from vakra_tui.text import one_line
 from vakra_tui.wrap import crop
 
 __all__ = ["Entry", "EntryKey", "Found", "Listing", "Only", "Order", "entries_of"]
@@ -26,6 +27,7 @@ AT_ONCE = 300
 MARK = "*"
 UP, DOWN = "\u25b4", "\u25be"
 RUN = "run "
+FLAG = " \u2691"
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class Listing:
         self.order: Order | None = None
         self.only: Only | None = None
         self.busy: tuple[str, ...] = ()
+        self.counted = Counts(total=len(self.entries))
         self.first_run = 0
         self._width = 80
         self._capabilities = frozenset(entry.capability for entry in entries)
@@ -160,16 +163,25 @@ class Listing:
         return self._row(self.shown[index])
 
     def _layout(self) -> columns.Layout:
-        return columns.layout(self._width - 1, len(self.runs), self._capabilities, self._longest_domain)
+        said = tuple(self.counted.of_run(run).words for run in self.runs[self._start() :])
+        return columns.layout(self._width - 1, said, self._capabilities, self._longest_domain)
+
+    def _beside(self) -> int:
+        """How many runs there is room for."""
+        domain = columns.domain_column(self._width - 1, self._longest_domain)
+        return columns.runs_beside(self._width - 1, len(self.runs), domain)
+
+    def _start(self) -> int:
+        """The first run that is shown."""
+        return max(min(self.first_run, len(self.runs) - self._beside()), 0)
 
     def runs_shown(self) -> tuple[str, ...]:
         """The runs whose verdicts there is room for, from the one that was turned to."""
-        start = min(self.first_run, max(len(self.runs) - self._layout().runs, 0))
-        return self.runs[start : start + self._layout().runs]
+        return self.runs[self._start() :][: self._beside()]
 
     def turn_runs(self, steps: int) -> None:
         """Turn to other runs where not all fit beside each other."""
-        self.first_run = max(0, min(self.first_run + steps, len(self.runs) - self._layout().runs))
+        self.first_run = max(0, min(self.first_run + steps, len(self.runs) - self._beside()))
 
     def head(self, width: int) -> Line:
         """The names of the columns; a sign at the one that the list is sorted by."""
@@ -179,7 +191,8 @@ class Listing:
         parts += [Span(cell(self._titled(c.title, c.name), c.cells) + " ", "label") for c in shape.columns]
         parts.append(Span(cell(self._titled("query", "query", "uuid"), shape.query), "label"))
         shown = self.runs_shown()
-        parts += [Span(" " + cell(self._titled(run, f"{RUN}{run}"), shape.verdict), "label") for run in shown]
+        named = zip(shown, shape.verdicts, strict=True)
+        parts += [Span(" " + cell(self._titled(run, f"{RUN}{run}"), cells), "label") for run, cells in named]
         return tuple(parts)
 
     def _titled(self, title: str, *names: str) -> str:
@@ -198,8 +211,8 @@ class Listing:
         at += shape.query + 1
         if x < at:
             return "query"
-        for run in self.runs_shown():
-            at += shape.verdict + 1
+        for run, cells in zip(self.runs_shown(), shape.verdicts, strict=True):
+            at += cells + 1
             if x < at:
                 return f"{RUN}{run}"
         return None
@@ -211,11 +224,11 @@ class Listing:
             said, role = column.text(entry)
             parts.append(Span(cell(said, column.cells) + " ", role))
         parts += self._query(entry, shape)
-        for run in self.runs_shown():
+        for run, cells in zip(self.runs_shown(), shape.verdicts, strict=True):
             parts.append(Span(" "))
-            cut = crop(self._verdict(entry, run, shape.verdict), shape.verdict)
+            cut = crop(self._verdict(entry, run, shape.words, cells), cells)
             parts += list(cut)
-            parts.append(Span(" " * (shape.verdict - sum(cell_len(span.text) for span in cut))))
+            parts.append(Span(" " * (cells - sum(cell_len(span.text) for span in cut))))
         return tuple(parts)
 
     def _query(self, entry: Entry, shape: columns.Layout) -> list[Span]:
@@ -223,20 +236,23 @@ class Listing:
         text, role = _query_words(entry)
         behind = f" ({entry.turns} turns)" if entry.turns > 1 and columns.TURNS not in shape.columns else ""
         if entry.policy and not {columns.POLICY, columns.POLICY_SHORT} & set(shape.columns):
-            behind += " \u2691"
+            behind += FLAG
+        if shape.query - len(behind) <= 20 and behind.endswith(FLAG):
+            behind = FLAG  # Narrow as it is, that there is a policy stays.
         room = shape.query - len(behind)
-        if behind and room > 20:
+        if behind and room > 12:
             return [Span(cell(text, room), role), Span(behind, "dim")]
         return [Span(cell(text, shape.query), role)]
 
-    def _verdict(self, entry: Entry, run: str, cells: int) -> Line:
+    def _verdict(self, entry: Entry, run: str, words: int, cells: int) -> Line:
+        """What a run made of a row, in words for so many cells, or why nothing is known of it."""
         if run in entry.verdicts:
-            return short_verdict(entry.verdicts[run], cells)
+            return short_verdict(entry.verdicts[run], words)
         if entry.extra:
             return (Span("extra" if run in entry.predictions else "", "dim"),)
         if run not in entry.predictions:
-            return (Span("no prediction" if cells >= len("no prediction") else "none", "dim"),)
-        return (Span("\u00b7", "dim"),)
+            return (Span(NO_PREDICTION if cells >= len(NO_PREDICTION) else "none", "dim"),)
+        return (Span(NOT_EVALUATED if cells >= len(NOT_EVALUATED) else NOT_EVALUATED[0], "dim"),)
 
     # --- words about it ----------------------------------------------------------------------------------------------
 
@@ -252,21 +268,18 @@ class Listing:
             words.append(f"{hidden} more {'run' if hidden == 1 else 'runs'} (left, right)")
         return " \u00b7 ".join(words)
 
+    def count(self) -> Counts:
+        """Count all rows. Changes nothing, so that it can run beside the screen."""
+        return counted(tuple(self.entries), self.runs)
+
     def counts(self) -> str:
-        """Honest counts: what is shown of what there is, what was not read yet, where the verdicts are from."""
-        total = len(self.entries)
-        words = [count_words(total, "instance")]
-        if len(self.shown) != total:
-            words = [f"showing {len(self.shown):,} of {count_words(total, 'instance')}"]
-        marked = sum(entry.marked for entry in self.entries)
-        unread = sum(not entry.read for entry in self.entries)
-        failed = sum(bool(entry.problem) for entry in self.entries)
-        extras = sum(entry.extra for entry in self.entries)
-        for number, said in ((marked, "marked"), (unread, "not read"), (failed, "cannot be read"), (extras, "extra")):
-            if number:
-                words.append(f"{number:,} {said}")
-        words += self._about_runs()
-        return " \u00b7 ".join(words)
+        """Honest counts: what is shown of what there is, what was not read yet, where the verdicts are from.
+
+        Those of a long list are as ``counted`` has them, which whoever changes rows keeps up to date.
+        """
+        if not self.is_long:
+            self.counted = self.count()
+        return words_of_counts(self.counted, len(self.shown), self.source or f"profile {self.profile}")
 
     def others_words(self) -> str:
         """Of which runs the store holds verdicts by other settings alone; empty where there are none."""
@@ -276,22 +289,6 @@ class Listing:
             if not any(run in entry.verdicts for entry in self.entries)
         ]
         return f"scored before with other options: {'; '.join(found)}" if found else ""
-
-    def _about_runs(self) -> list[str]:
-        words = []
-        kept = 0
-        for run in self.runs:
-            known = [entry.verdicts[run] for entry in self.entries if run in entry.verdicts]
-            counted = [verdict for verdict in known if verdict.status in ("scored", "missing")]
-            kept += sum(run in entry.kept for entry in self.entries)
-            if counted:
-                passed = sum(bool(verdict.passed) for verdict in counted)
-                words.append(f"{one_line(run, 24)}: {passed} of {len(counted)} scored passed")
-        if words or self.profile != "paper":
-            words.append(f"verdicts by the {self.source or f'profile {self.profile}'}")
-        if kept:
-            words.append(f"{count_words(kept, 'verdict')} read from the store")
-        return words
 
 
 def _ranked(words: Sequence[str], entries: Sequence[Entry]) -> list[Entry]:
