@@ -14,6 +14,7 @@ import msgspec
 
 from eval.model import Verdict
 from sessions.trajectory import CallTool, ExecutedTrajectory
+from toolenv.decoding import decoded
 from toolenv.failures import failure_of
 from toolenv.model import Json, ToolResult, Value
 
@@ -138,6 +139,6 @@ def _decoded(value: Json) -> Json:
     if not isinstance(value, str):
         return value
     try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
+        return decoded(value)
+    except ValueError:
         return value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -10,6 +9,7 @@ import msgspec
 
 from sessions.divergence import frozen, step_keys
 from sessions.trajectory import Answer, CallTool, Decision, GiveUp, Message, Step
+from toolenv.decoding import decoded
 from toolenv.model import Json, Value
 from toolenv.recorded.aliases import own_name
 
@@ -288,15 +288,15 @@ def response_differences(left: Step, right: Step, known: Handles) -> Differences
 
 
 UNREAD: Json = object()
-"""In place of a response that is no JSON, or too long to be read for its values."""
+"""In place of a response that is no JSON, or too long or nested too deeply to be read for its values."""
 
 
 def _decoded(text: str) -> Json:
     if len(text) > READ:
         return UNREAD
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return decoded(text)
+    except ValueError:
         return UNREAD
 
 

@@ -164,6 +164,12 @@ def test_responses_are_compared_as_text_then_as_json() -> None:
     )
 
 
+def test_responses_nested_too_deeply_are_compared_as_text() -> None:
+    one, other = (made("a", text="[" * 600 + value + "]" * 600) for value in "12")
+    assert responses(one, other, Handles()) == "differs"
+    assert response_differences(one, other, Handles()).total == 1
+
+
 def test_a_response_that_names_a_handle_is_the_same_whatever_the_handle_is_called() -> None:
     left = [made("filter", "filtered_1", text=json.dumps({"handle": "filtered_1", "num_records": 2}))]
     right = [made("filter", "filtered_9", text=json.dumps({"handle": "filtered_9", "num_records": 2}))]

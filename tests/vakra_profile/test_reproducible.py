@@ -92,6 +92,7 @@ async def test_a_tool_that_always_answers_the_same_leaves_no_trace() -> None:
 def test_fields_are_named_by_their_path() -> None:
     assert differing_fields('{"a": {"b": 1}, "c": 2}', '{"c": 2, "a": {"b": 3}}') == ("a.b",)
     assert differing_fields('{"a": 1}', '{"b": 1}') == ("a", "b")
+    assert differing_fields("[" * 900 + "1" + "]" * 900, "[" * 900 + "2" + "]" * 900) == (WHOLE,)
     assert differing_fields('{"rows": [{"n": 1}, {"n": 2}]}', '{"rows": [{"n": 1}, {"n": 3}]}') == ("rows.n",)
     assert differing_fields("[1, 2]", "[2, 1]") == (f"{WHOLE} (order)",)
     assert differing_fields("one text", "another") == (WHOLE,)
