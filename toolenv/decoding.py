@@ -18,6 +18,8 @@ MAX_DEPTH: Final = 100
 TOO_DEEP: Final = f"is nested too deeply (more than {MAX_DEPTH} levels)"
 TOO_LONG_NUMBER: Final = "holds a number of more digits than can be read"
 
+YAML_CONSTRUCTION: Final = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
+"""What a YAML loader lets out besides its own errors: a date that does not exist, a number of too many digits."""
 
 _SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 _LONE_SURROGATE = re.compile(r"[\ud800-\udfff]")

@@ -108,6 +108,7 @@ def test_a_strict_plan_ends_where_something_cannot_be(
     ("content", "words"),
     [
         ("a: [", "is not YAML (line"),
+        ("a: 2001-99-99", "is not YAML"),
         ("[]", "is not a plan"),
         ("format: other\ndomains: []", "has the format 'other'"),
         ("format: vakra-tui/plan@1\ndomains: []", "names no domain"),

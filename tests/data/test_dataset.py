@@ -298,6 +298,21 @@ def test_entries_that_share_anchors(tmp_path: Path) -> None:
             "no pair of columns",
         ),
         (
+            "  domain: hockey\n"
+            "  init_args:\n"
+            "    a: &a [x, x, x, x, x, x, x, x, x]\n"
+            "    b: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a]\n"
+            "    c: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b]\n"
+            "    d: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c]\n"
+            "    e: &e [*d, *d, *d, *d, *d, *d, *d, *d, *d]\n"
+            "    f: &f [*e, *e, *e, *e, *e, *e, *e, *e, *e]\n"
+            "    g: &g [*f, *f, *f, *f, *f, *f, *f, *f, *f]\n"
+            "    h: &h [*g, *g, *g, *g, *g, *g, *g, *g, *g]\n"
+            "    alias_to_table_dict: {T: {original_table_name: t}}\n"
+            "    condition_sequence: [[*h, *h]]\n",
+            "a list in place of a column",
+        ),
+        (
             "  domain: hockey\n  init_args: {alias_to_table_dict: {T: {original_table_name: t}}}\n  server_type: odd\n",
             "unknown server_type 'odd'",
         ),
@@ -312,6 +327,15 @@ def test_an_odd_entry_costs_only_itself(hockey: Path, entry: str, sentence: str)
     assert any(sentence in problem and "odd" in problem for problem in dataset.problems)
     with pytest.raises(DataError, match=sentence.replace("(", r"\(")):
         dataset.universe("odd")
+
+
+def test_a_mapping_that_goes_away_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "mapping.yaml"
+    path.write_text(UNIVERSES)
+    file = UniverseFile(path, "mapping.yaml")
+    path.unlink()
+    with pytest.raises(DataError, match=r"mapping\.yaml cannot be read"):
+        file.get("u-1")
 
 
 @pytest.mark.parametrize("text", ["", "[1, 2]", "just text", "{", "\x00\x01"])

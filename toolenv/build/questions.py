@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from toolenv.build.source import Become, Passage, Question
+from toolenv.decoding import YAML_CONSTRUCTION
 from toolenv.errors import DataError
 from toolenv.model import Json, Value
 
@@ -97,7 +98,7 @@ def read_yaml(path: Path, text: str) -> Any:
 
     try:
         return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (yaml.YAMLError, RecursionError) as error:
+    except (yaml.YAMLError, *YAML_CONSTRUCTION) as error:
         mark = getattr(error, "problem_mark", None)
         where = f" (line {mark.line + 1})" if mark is not None else ""
         raise DataError(f"{path} is not YAML{where}: {getattr(error, 'problem', None) or error}") from error

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from toolenv.decoding import YAML_CONSTRUCTION
 from toolenv.errors import DataError
 from toolenv.model import Json, ToolCall, ToolStyle, Universe, UniverseTable
 
@@ -96,11 +97,13 @@ class UniverseFile:
         if self._whole is not None:
             return self._whole[uuid]
         start, end = self._spans[uuid]
-        with self.path.open("rb") as stream:
-            stream.seek(start)
-            text = stream.read(end - start)
         try:
+            with self.path.open("rb") as stream:
+                stream.seek(start)
+                text = stream.read(end - start)
             parsed = _parsed(text)
+        except OSError as error:
+            raise DataError(f"{self.label} cannot be read: {error.strerror or error}.") from error
         except ValueError as error:
             whole = self._parse_whole() if b"*" in text else {}
             if uuid in whole:
@@ -113,6 +116,9 @@ class UniverseFile:
         self._spans, self._domains, self._whole = {}, {}, None
         try:
             parsed = _parsed(self.path.read_bytes())
+        except OSError as error:
+            self.problems.append(f"{self.label} cannot be read: {error.strerror or error}.")
+            return {}
         except ValueError as error:
             self.problems.append(f"{self.label} is not valid YAML ({error}).")
             return {}
@@ -164,8 +170,10 @@ def universe_from(
     for condition in conditions if isinstance(conditions, list) else ():
         if not isinstance(condition, list) or len(condition) < 2:
             return "has a join condition that is no pair of columns"
-        kind = condition[2] if len(condition) > 2 else "INNER"
-        joins.append((str(condition[0]), str(condition[1]), str(kind)))
+        parts = (*condition[:2], condition[2] if len(condition) > 2 else "INNER")
+        if any(isinstance(part, list | dict) for part in parts):
+            return "has a join condition with a list in place of a column"
+        joins.append((str(parts[0]), str(parts[1]), str(parts[2])))
     known = _STYLES.get(style.strip().lower()) if isinstance(style, str) else "slot"
     if known is None:
         return f"has the unknown server_type {style!r}"
@@ -219,17 +227,16 @@ class ListedUniverses(Mapping[str, Universe]):
 def _parsed(text: bytes) -> Any:
     """The content of a YAML text, by PyYAML's safe loader in C where the library has it.
 
-    Raises ValueError for a text that is none; the loader itself lets out whatever its constructors raise (a date that
-    does not exist, a number of too many digits).
+    Raises ValueError for a text that is none.
     """
     import yaml
 
     try:
         return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (yaml.YAMLError, ValueError, TypeError, AttributeError, LookupError, ArithmeticError) as error:
-        raise ValueError(_where(error)) from error
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
+    except (yaml.YAMLError, *YAML_CONSTRUCTION) as error:
+        raise ValueError(_where(error)) from error
 
 
 def _scalar(found: re.Match[bytes]) -> str:
