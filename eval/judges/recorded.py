@@ -47,7 +47,7 @@ class RecordedJudge:
     def problems(self) -> tuple[str, ...]:
         """One sentence for each line that could not be used (the first twenty, then how many more)."""
         more = self._bad_lines - len(self._problems)
-        extra = (f"{self._path}: {more} more lines cannot be used.",) if more > 0 else ()
+        extra = (f"{self._path.name}: {more} more lines cannot be used.",) if more > 0 else ()
         return (*self._problems, *extra)
 
     def __len__(self) -> int:
@@ -74,7 +74,7 @@ class RecordedJudge:
             except DataError as error:
                 self._bad_lines += 1
                 if len(self._problems) < _MAX_SHOWN_PROBLEMS:
-                    self._problems.append(f"{self._path} line {number}: {error}")
+                    self._problems.append(f"{self._path.name} line {number}: {error}")
                 continue
             self._rulings[key] = ruling
         if self._bad_lines and not self._rulings:

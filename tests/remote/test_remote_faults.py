@@ -59,7 +59,7 @@ def logs(folder: Path) -> str:
 async def test_a_server_that_dies_in_a_call_is_named_with_its_last_words(make: Any) -> None:
     session = await make("dies").open(instance())
     with pytest.raises(
-        ServerGone, match=r"small_server\.py dies exited \(code 7\): first cause \| last words; ask was"
+        ServerGone, match=r"small_server\.py exited \(code 7\): first cause \| last words; ask was"
     ):
         await session.call("ask", {})
 

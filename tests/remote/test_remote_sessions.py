@@ -16,7 +16,7 @@ from toolenv.environment import ToolSession
 from toolenv.errors import DataError, EnvironmentFailure, NoEnvironment
 from toolenv.model import Instance
 from toolenv.remote import RemoteEnvironment, pool
-from toolenv.remote.config import read_config
+from toolenv.remote.config import described, read_config
 from toolenv.remote.web import mended
 
 SERVER = Path(__file__).with_name("small_server.py")
@@ -298,6 +298,8 @@ async def test_containers_that_cannot_be_reached_say_why(make: Any, binaries: Pa
         ("tasks: {1: {servers: []}}", "`servers` is a list"),
         ("tasks: [", "not valid YAML"),
         ("tasks:\n  1: [a", r"not valid YAML: .*line 2, column"),
+        ("tasks: {1: 2001-99-99}", "not valid YAML: month must be"),
+        ("[" * 3000, "not valid YAML"),
     ],
 )
 def test_a_connection_file_that_cannot_be_used_says_where(tmp_path: Path, text: str, said: str) -> None:
@@ -306,6 +308,22 @@ def test_a_connection_file_that_cannot_be_used_says_where(tmp_path: Path, text: 
     with pytest.raises(DataError, match=said) as failure:
         read_config(path)
     assert str(path) in str(failure.value) and "\n" not in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("entry", "named"),
+    [
+        ({"command": "/home/ann/bin/python", "args": ["-m", "a.b", "--key", "hush"]}, "python -m a.b"),
+        ({"command": ["/opt/node", "/home/ann/server.mjs", "hush"]}, "node server.mjs"),
+        ({"command": ["serve", "hush"]}, "serve"),
+        ({"container": "c", "command": ["python", "/app/d.py", "hush"]}, "python d.py in container c"),
+        ({"mode": "http", "server_url": "https://ann:hush@example.org/mcp?key=hush#hush"}, "https://example.org/mcp"),
+    ],
+)
+def test_a_server_is_named_without_secrets_and_folders(tmp_path: Path, entry: dict[str, Any], named: str) -> None:
+    path = tmp_path / "c.yaml"
+    path.write_text(yaml.safe_dump({"tasks": {1: entry}}))
+    assert described(read_config(path)[1].servers[0]) == named
 
 
 def test_both_published_forms_are_read(tmp_path: Path) -> None:

@@ -25,18 +25,21 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal
 
+from toolenv.decoding import YAML_CONSTRUCTION
 from toolenv.errors import DataError
 from toolenv.model import Json, Value
+from toolenv.values import shortened
 
 DEADLINE_S: Final = 60.0
 """Seconds that a server may be silent about a call before it counts as unanswered."""
 
 _WEB: Final = frozenset({"http", "streamable_http", "streamable-http"})
 _SECRETS: Final = re.compile(r"VAKRA_TUI_\w*API_KEY")
+_SCRIPTS: Final = frozenset({".cjs", ".jar", ".js", ".mjs", ".py", ".sh", ".ts"})
 _VARIABLE: Final = re.compile(r"\$\{(\w+)\}")
 
 
@@ -77,7 +80,7 @@ def read_config(path: Path) -> dict[int, CapabilityConfig]:
         value = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except (yaml.YAMLError, *YAML_CONSTRUCTION) as error:
         raise DataError(f"{path} is not valid YAML: {_what_is_wrong(error)}.") from error
     entries = value.get("tasks", value.get("capabilities")) if isinstance(value, dict) else None
     if not isinstance(entries, dict) or not entries:
@@ -205,10 +208,15 @@ def expanded(text: str, domain: str, place: str) -> str:
 
 
 def described(config: ServerConfig) -> str:
-    """How sentences name a server: no arguments that could hold secrets."""
+    """How sentences name a server: program and script, or address; nothing that could hold a secret or a home."""
     if config.kind == "http":
-        return str(config.url)
-    words: Sequence[str] = [Path(word).name if index == 0 else word for index, word in enumerate(config.command)]
-    text = " ".join(words)
-    text = text if len(text) <= 80 else text[:80] + "..."
+        address = re.split(r"[?#]", str(config.url), maxsplit=1)[0]
+        return re.sub(r"(?<=://)[^/]*@", "", address)
+    program, *rest = config.command
+    words = [Path(program).name]
+    if rest[:1] == ["-m"]:
+        words += rest[:2]
+    elif rest and Path(rest[0]).suffix in _SCRIPTS:
+        words.append(Path(rest[0]).name)
+    text = shortened(" ".join(words), 80)
     return text if config.kind == "command" else f"{text} in container {config.container}"
