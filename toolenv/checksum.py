@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
+from toolenv.decoding import decoded, what_is_wrong
 from toolenv.errors import DataError
 from toolenv.model import Json, ToolSpec
 
@@ -26,11 +27,11 @@ def published_checksums(checkout: Path) -> Mapping[int, Mapping[str, str]]:
     """Capability -> domain -> checksum, from the file at the root of a checkout. Raises ``DataError``."""
     path = checkout / FILE
     try:
-        value: Json = json.loads(path.read_bytes())
+        value: Json = decoded(path.read_bytes())
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error
     except ValueError as error:
-        raise DataError(f"{path} is not JSON: {error}.") from error
+        raise DataError(f"{path} {what_is_wrong(error)}.") from error
     if not isinstance(value, dict):
         raise DataError(f"{path} is not a JSON object of capabilities.")
     found: dict[int, Mapping[str, str]] = {}

@@ -84,6 +84,7 @@ async def test_calls_answer_as_the_release_does(environment: VakraEnvironment, t
     assert (await session.call("get_best", {})).text == json.dumps({"title": "Ünter"}, indent=2)
     refused = await session.call("get_titles", {"year": "soon"})
     assert (refused.is_error, refused.error_kind) == (True, "refused_arguments")
+    assert not (await session.call("get_best", {"minimum": 1, "label": "\ud800"})).is_error
     unknown = await session.call("get_nothing", {})
     assert (unknown.is_error, unknown.error_kind) == (True, "unknown_tool")
     for minimum, detail in ((9.5, "nothing is that good"), (-1.0, "below zero")):

@@ -8,6 +8,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
+from toolenv.decoding import decoded
 from toolenv.files import written_whole
 from toolenv.model import Json
 
@@ -55,7 +56,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, dict[str, Json]]]:
         for line in stream:
             body = line.strip()
             try:
-                value = json.loads(body)
+                value = decoded(body)
             except ValueError:
                 value = None
             if isinstance(value, dict) and ("tools" in value or {"name", "arguments", "response_text"} <= value.keys()):

@@ -75,7 +75,8 @@ async def called(app: Any, operation: Operation, arguments: Mapping[str, Json]) 
     path = operation.path
     for name in operation.path_parameters:
         path = path.replace(f"{{{name}}}", quote(given.get(name, ""), safe="", errors="surrogatepass"))
-    query = urlencode([(name, given[name]) for name in operation.query_parameters if name in given])
+    asked = [(name, given[name]) for name in operation.query_parameters if name in given]
+    query = urlencode(asked, errors="surrogatepass")
     content = json.dumps(arguments.get("body")).encode() if operation.has_body else b""
     try:
         status, _, raw = await request(app, operation.method, path, query, content)
