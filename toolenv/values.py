@@ -75,10 +75,12 @@ def number(value: Json) -> int | float | None:
     return value if isinstance(value, int) or math.isfinite(value) else None
 
 
-@lru_cache(maxsize=65536)
-def _short_text_key(text: str) -> Key:
+def _text_key(text: str) -> Key:
     written = number_of(text)
     return normal_text(text) if written is None else _number_key(written)
+
+
+_short_text_key = lru_cache(maxsize=65536)(_text_key)
 
 
 def _number_key(value: int | float) -> Key:
@@ -97,7 +99,7 @@ def key(value: Atom) -> Key:
     if isinstance(value, str):
         if len(value) <= 200:
             return _short_text_key(value)
-        return normal_text(value)
+        return _text_key(value) if len(value) <= _LONGEST_NUMBER else normal_text(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int | float):

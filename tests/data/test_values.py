@@ -53,6 +53,7 @@ JSON = st.recursive(
         (None, math.nan),
         (True, "True"),
         (10**30, float(10**30)),
+        (10**300, "1" + "0" * 300),
     ],
 )
 def test_equal(left: Any, right: Any) -> None:
