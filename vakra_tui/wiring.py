@@ -5,8 +5,6 @@ Making a ``Wiring`` is cheap and imports nothing heavy; each part is made on fir
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from inspect import isawaitable
@@ -347,73 +345,16 @@ class Wiring:
         return items
 
     def report_info(self, index: int) -> ReportInfo:
-        """What the report of a run says besides its results."""
-        from eval.report import EnvironmentInfo, JudgeInfo, ReportInfo
+        """What the report of a run says besides its results. Raises ``DataError``."""
+        from vakra_tui.report_head import report_info
 
-        run = self.runs[index]
-        judge: Any = self.judge
-        return ReportInfo(
-            profile=self.profile.name,
-            judge=JudgeInfo(
-                kind=judge.kind,
-                model=getattr(judge, "model", None),
-                prompt_version=getattr(judge, "prompt_version", None),
-            ),
-            dataset_path=str(self.data_path.resolve()),
-            dataset_fingerprint=self.dataset.fingerprint(),
-            environments=tuple(
-                EnvironmentInfo(kind="native")
-                if environment.kind == "native"
-                else EnvironmentInfo(
-                    kind=environment.kind, name=environment.name, fingerprint=environment.fingerprint()
-                )
-                for environment in self.environments.environments
-            ),
-            run_name=self.run_names[index],
-            run_fingerprint=run.fingerprint(),
-            duplicates=self._duplicates(run),
-            notes=tuple(self._notes(run)),
-        )
+        return report_info(self, index)
 
     def decisive(self) -> dict[str, str]:
-        """Settings besides those of the report's head that decide a verdict; part of what ``--resume`` goes by."""
-        repair = {"repair": "yes"} if self.options.repair else {}
-        return repair | self._decisive_of_judge()
+        """Settings besides those of the report's head that decide a verdict. Raises ``DataError``."""
+        from vakra_tui.report_head import decisive
 
-    def _decisive_of_judge(self) -> dict[str, str]:
-        kind, _, argument = self.options.judge.partition(":")
-        if kind == "recorded":
-            return {"rulings": file_digest(Path(argument))}
-        return {"endpoint": self.options.judge_base_url or ""} if kind == "openai" else {}
-
-    def _duplicates(self, run: Run) -> int:
-        """Records of the run that a later one replaced; with selectors, the selected lines that this concerns."""
-        if not self.selected:
-            return run.duplicates
-        return sum(item.prediction is not None and item.prediction.duplicate for item in self.items(run))
-
-    def _notes(self, run: Run) -> Iterator[str]:
-        judge: Any = self.judge
-        found = (
-            *self.dataset.problems,
-            *self.dataset.notes,
-            *run.problems,
-            *run.notes,
-            *getattr(judge, "problems", ()),
-        )
-        for text in found:
-            yield self._relative(text, run)
-        if run.duplicates:
-            yield f"{run.duplicates} duplicate records in the run: of each uuid the last one counts"
-        if self.dataset.duplicates:
-            yield f"{self.dataset.duplicates} duplicate records in the ground truth: of each uuid the last one counts"
-
-    def _relative(self, text: str, run: Run) -> str:
-        """A sentence without the folders of this machine: a report holds no absolute path but the dataset's."""
-        for folder, short in ((self.data_path, ""), (run.path, run.name)):
-            for spelling in dict.fromkeys((str(folder), str(folder.resolve()))):
-                text = _without_folder(text, spelling, short)
-        return text
+        return decisive(self.options)
 
     async def close(self) -> None:
         """End what was made: what asks before what keeps."""
@@ -431,18 +372,3 @@ async def _ended(part: Any) -> None:
         ended = ending()
         if isawaitable(ended):
             await ended
-
-
-def _without_folder(text: str, folder: str, short: str) -> str:
-    """``text`` with ``short`` for a folder's name where a whole path begins with it, and nowhere inside a word."""
-    place = re.compile(rf"(?<![\w./-]){re.escape(folder)}(/|(?![\w.-]))")
-    return place.sub(lambda found: (short + "/" if short else "") if found[1] else short or ".", text)
-
-
-def file_digest(path: Path) -> str:
-    """Raises ``DataError`` for a file that cannot be read."""
-    try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    except OSError as error:
-        raise DataError(f"cannot read {path}: {error.strerror}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vakra_tui.wiring import _without_folder
+from vakra_tui.report_head import without_folder
 
 
 @pytest.mark.parametrize(
@@ -19,4 +19,4 @@ from vakra_tui.wiring import _without_folder
     ],
 )
 def test_a_folder_is_taken_out_of_paths_only(text: str, folder: str, short: str, expected: str) -> None:
-    assert _without_folder(text, folder, short) == expected
+    assert without_folder(text, folder, short) == expected
