@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from textual.app import SuspendNotSupported
 
 from toolenv.errors import DataError, VakraError
+from toolenv.files import path_of
 from vakra_tui.screens.debug_base import DebugBase
 from vakra_tui.state import outside
 from vakra_tui.state.commands.chosen import key
@@ -133,7 +134,7 @@ class TakingVerbs(DebugBase):
         except VakraError as error:
             self.app.report(str(error))
             return
-        whole = await asyncio.to_thread(path.expanduser().absolute)
+        whole = await asyncio.to_thread(path.absolute)
         self.app.toast(f"Written: {whole}")
 
     async def _exported(self, kind: str, place: str) -> Path:
@@ -154,11 +155,10 @@ class TakingVerbs(DebugBase):
 
 
 def _size_of(place: str) -> str | None:
-    """The size of what is at a path in words, None where nothing is."""
-    path = Path(place).expanduser()
+    """The size of what is at a path in words, None where nothing is. Raises ``DataError`` for what is no path."""
     try:
-        return count_words(path.stat().st_size, "byte")
-    except (OSError, ValueError):
+        return count_words(path_of(place).stat().st_size, "byte")
+    except OSError:
         return None
 
 

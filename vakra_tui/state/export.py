@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from sessions.trajectory import CallTool, Trajectory
+from toolenv.decoding import decoded_file, what_is_wrong
 from toolenv.errors import DataError
+from toolenv.files import path_of, written_whole
 from toolenv.model import CAPABILITY_DIRS, Instance, Json
 from vakra_tui.forms import FORMS, Exported, rendered
 from vakra_tui.state.commands.chosen import key
@@ -31,7 +33,7 @@ def export(kind: ExportKind, place: str, trajectory: Trajectory) -> Path:
         raise DataError(f"This branch has no final answer yet: {answers} answers, {declines} declines; export it then.")
     if "/" in instance.domain or instance.domain in ("", ".", "..") or not instance.domain.isprintable():
         raise DataError(f"the domain {instance.domain!r} cannot be a file name")
-    folder = Path(place).expanduser()
+    folder = path_of(place)
     record = _prediction(trajectory) if kind == "prediction" else reference_record(trajectory)
     if instance.capability in CAPABILITY_DIRS:
         folder /= CAPABILITY_DIRS[instance.capability]
@@ -66,9 +68,7 @@ def export_form(form: str, place: str, one: Exported) -> Path:
 
     Raises ``DataError`` where there is nothing of that form, or the file cannot be written.
     """
-    from toolenv.files import written_whole
-
-    path = Path(place).expanduser()
+    path = path_of(place)
     payload = rendered([one], form, single=True)
     try:
         with written_whole(path) as stream:
@@ -157,11 +157,17 @@ def _put(path: Path, record: dict[str, Json], uuid: str) -> None:
     from sessions.submissions import write_text_atomically
 
     records: list[Json] = []
-    if path.exists():
+    try:
+        before = path.read_bytes()
+    except FileNotFoundError:
+        before = None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read ({error.strerror or error}); nothing was written") from error
+    if before is not None:
         try:
-            told = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise DataError(f"{path} is there and cannot be read ({error}); nothing was written") from error
+            told = decoded_file(before)
+        except ValueError as error:
+            raise DataError(f"{path} is there and {what_is_wrong(error)}; nothing was written") from error
         if not isinstance(told, list):
             raise DataError(f"{path} is there and holds no list of records; nothing was written")
         records = [each for each in told if not (isinstance(each, dict) and each.get("uuid") == uuid)]

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from eval.compare import Comparison, Origin, compare, differences
 from eval.figures import Behind, FigureLine, Figures, behind, figures, line_of, passed_of, read_report
 from eval.scored import Scored, grouping
 from eval.scores import tally
+from toolenv.files import path_of
 
 if TYPE_CHECKING:
     from vakra_tui.state.entry import Entry, EntryKey
@@ -27,7 +27,7 @@ READ_AT_ONCE = 100
 class Source:
     """One run or one report: its figures, and the lines that they count.
 
-    ``waiting`` are instances of the dataset that were not scored yet; ``elsewhere`` are counted lines of a report whose
+    ``waits`` are instances of the dataset that were not scored yet; ``elsewhere`` are counted lines of a report whose
     instance the open dataset does not have, so that it is not known to which groups they belong.
     """
 
@@ -36,8 +36,18 @@ class Source:
     origin: Origin
     figures: Figures
     lines: tuple[FigureLine, ...]
-    waiting: int = 0
+    waits: frozenset[EntryKey] = frozenset()
     elsewhere: int = 0
+
+    @property
+    def waiting(self) -> int:
+        """How many instances were not scored yet."""
+        return len(self.waits)
+
+    @property
+    def undecided(self) -> frozenset[EntryKey]:
+        """The instances that count and are neither right nor wrong."""
+        return frozenset(line.key for line in self.lines if line.counted and line.passed is None)
 
     @property
     def counted(self) -> int:
@@ -67,13 +77,13 @@ def read_groups(world: World, entries: Sequence[Entry]) -> None:
 def run_source(world: World, run: str, entries: Sequence[Entry] | None = None) -> Source:
     """What is known of a run now, on all rows or on some of them; ``read_groups`` comes first."""
     scored: list[Scored] = []
-    waiting = 0
+    waits: list[EntryKey] = []
     for entry in world.listing.entries if entries is None else entries:
         verdict = entry.verdicts.get(run)
         if verdict is not None:
             scored.append(Scored(verdict=verdict, weight=entry.weight or 1, slices=entry.slices or {}))
         elif not entry.extra:
-            waiting += 1
+            waits.append(entry.key)
     origin = Origin(
         dataset=world.dataset_fingerprint,
         profile=world.profile,
@@ -84,7 +94,7 @@ def run_source(world: World, run: str, entries: Sequence[Entry] | None = None) -
         },
     )
     lines = tuple(line_of(each) for each in scored)
-    return Source(run, "run", origin, figures(tally(scored)), lines, waiting=waiting)
+    return Source(run, "run", origin, figures(tally(scored)), lines, waits=frozenset(waits))
 
 
 def report_source(
@@ -95,7 +105,7 @@ def report_source(
     Its name is the run's, with a number behind it where ``taken`` has that name already.
     """
     # Absolute, so that a lone hyphen is a name and not the terminal that the screen itself reads from.
-    report = read_report(Path(written).expanduser().absolute())
+    report = read_report(path_of(written).absolute())
     lines = report.lines({key: slices for key, slices in known.items() if slices is not None})
     name, number = report.name, 2
     while name in taken:
