@@ -27,6 +27,7 @@ from vakra_tui.state.remembered import Place
 from vakra_tui.state.world import Wiring, World
 from vakra_tui.text import sanitize
 from vakra_tui.widgets.key_line import KeyLine
+from vakra_tui.widgets.turns import InTurns
 from vakra_tui.working import work
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ FIRST_READ = 60
 
 BUILT_IN = "built-in sample"
 
+STYLES = Path(__file__).parent / "screens"
+
 READ_AT_ONCE = 100
 """Records whose queries are read for the list between two looks at the screen."""
 
@@ -53,7 +56,12 @@ def _import_debugger() -> None:
     import vakra_tui.state.session  # noqa: F401
 
 
-class VakraApp(Chrome):
+def _read_styles() -> list[tuple[str, str]]:
+    """Path and text of the styles of all screens."""
+    return [(str(path), path.read_text(encoding="utf-8")) for path in sorted(STYLES.glob("*.tcss"))]
+
+
+class VakraApp(InTurns, Chrome):
     """The debugger on a dataset and its runs; ``wiring`` makes the parts when they are first asked for."""
 
     TITLE = "vakra-tui"
@@ -88,6 +96,7 @@ class VakraApp(Chrome):
 
     def on_mount(self) -> None:
         self._screen_loop = asyncio.get_running_loop()
+        self.heap.settle()
         self.push_screen(self.instances)
         self.call_after_refresh(self._begin)
 
@@ -163,6 +172,7 @@ class VakraApp(Chrome):
         first, run = self._left_at(first)
         await self._painted()
         await self.engine.call(_import_debugger)
+        self._know_styles(await self.engine.call(_read_styles))
         if first is not None:
             # Its session is at work before the store is opened, which takes longer than showing the question.
             await self.open_entry(first, run=run, hint=self.world.wants_hint)
@@ -179,6 +189,12 @@ class VakraApp(Chrome):
         await self.read_rows()
         if self.world.wiring.sample:
             self.evaluate_entries(listing.entries)
+
+    def _know_styles(self, styles: list[tuple[str, str]]) -> None:
+        """Parse the styles of all screens at once; with each screen that is first opened all would be parsed again."""
+        for path, text in styles:
+            self.stylesheet.add_source(text, read_from=(path, ""))
+        self.stylesheet.parse()
 
     async def _painted(self) -> None:
         """Until the list can be read: what opens the debugger takes longer than that."""

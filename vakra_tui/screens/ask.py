@@ -8,13 +8,13 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from vakra_tui.render import content
 from vakra_tui.state.commands.chosen import key
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.clean_input import CleanInput
+from vakra_tui.widgets.turns import ModalScreen
 
 MOST_DIGITS = 9
 

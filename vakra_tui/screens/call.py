@@ -9,7 +9,6 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, VerticalScroll
-from textual.screen import Screen
 from textual.suggester import SuggestFromList
 from textual.widgets import Button, Static
 
@@ -26,6 +25,7 @@ from vakra_tui.widgets.banner import Banner
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.clean_input import CleanInput
 from vakra_tui.widgets.line_view import LineView
+from vakra_tui.widgets.turns import Screen
 from vakra_tui.working import work
 
 if TYPE_CHECKING:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from textual.screen import Screen
-
 from toolenv.errors import VakraError
 from vakra_tui.state.live.stopping import Stopped
 from vakra_tui.state.scene import Scene, StepRow
+from vakra_tui.widgets.turns import Screen
 from vakra_tui.working import work
 
 if TYPE_CHECKING:

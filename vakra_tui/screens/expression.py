@@ -9,7 +9,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from sessions.filters import Completion
@@ -21,6 +20,7 @@ from vakra_tui.widgets.banner import Banner
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.clean_input import CleanInput
 from vakra_tui.widgets.pick_list import PickList
+from vakra_tui.widgets.turns import ModalScreen
 
 OFFERED = 200
 """Completions listed at most."""

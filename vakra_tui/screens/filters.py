@@ -9,7 +9,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from toolenv.errors import VakraError
@@ -22,6 +21,7 @@ from vakra_tui.state.saved_filters import SavedFilter, SavedFilters
 from vakra_tui.text import one_line
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.pick_list import PickList
+from vakra_tui.widgets.turns import ModalScreen
 from vakra_tui.working import work
 
 if TYPE_CHECKING:

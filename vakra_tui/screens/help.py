@@ -8,7 +8,6 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 
 from vakra_tui.render import content
 from vakra_tui.state.commands.chosen import key
@@ -16,6 +15,7 @@ from vakra_tui.state.keys import help_lines
 from vakra_tui.state.lines import Lines
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.line_view import LineView
+from vakra_tui.widgets.turns import ModalScreen
 
 
 class HelpScreen(ModalScreen[None]):

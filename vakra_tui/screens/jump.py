@@ -9,11 +9,11 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.geometry import Offset
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from vakra_tui.render import content
 from vakra_tui.widgets.bound import bindings
+from vakra_tui.widgets.turns import ModalScreen
 
 LETTERS = "asdfghjklqwertyuiopzxcvbnm"
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from vakra_tui.render import content
@@ -16,6 +15,7 @@ from vakra_tui.state.lines import Lines, line
 from vakra_tui.state.response import RawText
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.line_view import LineView
+from vakra_tui.widgets.turns import ModalScreen
 from vakra_tui.working import work
 
 if TYPE_CHECKING:

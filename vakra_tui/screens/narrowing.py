@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.binding import BindingType
-from textual.screen import Screen
 from textual.timer import Timer
 
 from toolenv.errors import VakraError
@@ -18,6 +17,7 @@ from vakra_tui.state.listing import Found, Listing, Only, Order
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.clean_input import CleanInput
 from vakra_tui.widgets.pick_list import PickList
+from vakra_tui.widgets.turns import Screen
 from vakra_tui.working import work
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from vakra_tui.render import content
@@ -21,6 +20,7 @@ from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.clean_input import CleanInput
 from vakra_tui.widgets.folded_view import FoldedView
 from vakra_tui.widgets.pick_list import PickList
+from vakra_tui.widgets.turns import ModalScreen
 
 if TYPE_CHECKING:
     from vakra_tui.app import VakraApp

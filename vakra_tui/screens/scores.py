@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.screen import Screen
 
 from toolenv.errors import VakraError
 from vakra_tui.state.lines import line
@@ -30,6 +29,7 @@ from vakra_tui.text import count_words, one_line
 from vakra_tui.widgets.banner import Banner
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.pick_list import PickList
+from vakra_tui.widgets.turns import Screen
 from vakra_tui.working import work
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.screen import Screen
 
 from sessions.store.records import SessionSummary
 from toolenv.errors import VakraError
@@ -21,6 +20,7 @@ from vakra_tui.widgets.banner import Banner
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.clean_input import CleanInput
 from vakra_tui.widgets.pick_list import PickList
+from vakra_tui.widgets.turns import Screen
 from vakra_tui.working import work
 
 if TYPE_CHECKING:

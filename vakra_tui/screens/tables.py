@@ -9,7 +9,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
-from textual.screen import Screen
 
 from toolenv.errors import VakraError
 from vakra_tui.state.commands.chosen import key
@@ -20,6 +19,7 @@ from vakra_tui.widgets.banner import Banner
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.line_view import LineView
 from vakra_tui.widgets.pick_list import PickList
+from vakra_tui.widgets.turns import Screen
 
 if TYPE_CHECKING:
     from vakra_tui.app import VakraApp

@@ -9,7 +9,6 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
-from textual.screen import Screen
 from textual.suggester import Suggester
 
 from toolenv.model import ToolCall, ToolSpec
@@ -24,6 +23,7 @@ from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.clean_input import CleanInput
 from vakra_tui.widgets.line_view import LineView
 from vakra_tui.widgets.pick_list import PickList
+from vakra_tui.widgets.turns import Screen
 
 
 class LineSuggester(Suggester):

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.screen import Screen
 
 from toolenv.errors import VakraError
 from vakra_tui.state.lines import Lines, LineSource, Span
@@ -15,6 +14,7 @@ from vakra_tui.state.panes.verdict import verdict_lines
 from vakra_tui.widgets.banner import Banner
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.line_view import LineView
+from vakra_tui.widgets.turns import Screen
 from vakra_tui.working import work
 
 if TYPE_CHECKING:

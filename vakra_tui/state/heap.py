@@ -112,5 +112,9 @@ class Heap:
 
 
 def _living() -> int:
-    """Objects that a full collection would visit, but for the youngest."""
-    return len(gc.get_objects(FULL))
+    """Objects that a full collection would visit, but for the youngest.
+
+    Counted in one call without a turn for other threads: a tuple that one of them is just building must not be held by
+    a list of all objects, or the building of it fails.
+    """
+    return next(map(len, map(gc.get_objects, (FULL,))))
