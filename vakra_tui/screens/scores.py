@@ -200,17 +200,11 @@ class ScoresScreen(Screen[None]):
         self._show()
 
     def action_evaluate(self) -> None:
-        """Score every row of which a run has no verdict yet; the figures follow."""
+        """Score every row that a run waits for; the figures follow."""
         world = self.app.world
-        waiting = [
-            entry
-            for entry in world.listing.entries
-            if any(
-                run not in entry.verdicts for run in world.listing.runs if not entry.extra or run in entry.predictions
-            )
-        ]
+        waiting = [entry for entry in world.listing.entries if any(entry.waits_for(run) for run in world.listing.runs)]
         if not waiting or not world.listing.runs:
-            self.app.toast("Everything that is open is scored." if world.listing.runs else "No run is open.")
+            self.app.toast("All that can be scored is scored." if world.listing.runs else "No run is open.")
             return
         self.app.toast(f"Scoring {count_words(len(waiting), 'instance')}; the figures follow.")
         self.app.evaluate_entries(waiting)

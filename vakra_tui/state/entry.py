@@ -18,7 +18,8 @@ class Entry:
 
     ``instance`` and ``predictions`` are references (of the dataset, of the runs by name). ``query``, ``slices`` (the
     groups that a report counts it in) and ``weight`` are None until the record was read. ``verdicts`` are those known
-    so far, by run; ``kept`` names the runs whose verdict was read from the store.
+    so far, by run; ``kept`` names the runs whose verdict was read from the store. Both are replaced, never changed:
+    the screen and a search go through them while the engine scores.
     """
 
     uuid: str
@@ -33,8 +34,8 @@ class Entry:
     applies: str = "none"
     slices: Mapping[str, str] | None = None
     weight: int | None = None
-    verdicts: dict[str, Verdict] = field(default_factory=dict)
-    kept: set[str] = field(default_factory=set)
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
+    kept: frozenset[str] = frozenset()
     problem: str = ""
     marked: bool = False
     _folded: str = ""
@@ -73,6 +74,28 @@ class Entry:
     def forget(self) -> None:
         """Take the row for unread: its record has changed."""
         self.query, self.slices, self.weight, self.problem, self._folded = None, None, None, "", ""
+        self.turns, self.policy, self.policy_kind, self.applies = 1, False, "none", "none"
+
+    # --- verdicts ----------------------------------------------------------------------------------------------------
+
+    def learn(self, run: str, verdict: Verdict, *, kept: bool = False) -> None:
+        """A verdict of a run; ``kept``: read from the store."""
+        self.verdicts = {**self.verdicts, run: verdict}
+        self.kept = self.kept | {run} if kept else self.kept - {run}
+
+    def unlearn(self, *runs: str) -> None:
+        """The verdicts of some runs are about something that has changed."""
+        self.verdicts = {run: verdict for run, verdict in self.verdicts.items() if run not in runs}
+        self.kept = self.kept.difference(runs)
+
+    def waits_for(self, run: str) -> bool:
+        """Whether a run is to be scored here: it was not, or an environment or a judge failed when it was."""
+        from eval.results import RETRIED
+
+        if self.extra and run not in self.predictions:
+            return False
+        verdict = self.verdicts.get(run)
+        return verdict is None or verdict.reason in RETRIED
 
 
 def entries_of(refs: Sequence[Any], runs: Mapping[str, Sequence[Any]]) -> list[Entry]:

@@ -96,8 +96,7 @@ class Gathering:
             for item, verdict in kept:
                 entry = known.get((item.capability, item.domain, item.uuid))
                 if entry is not None and name not in entry.verdicts:
-                    entry.verdicts[name] = verdict
-                    entry.kept.add(name)
+                    entry.learn(name, verdict, kept=True)
 
     def _fingerprints(self) -> tuple[str, ...]:
         return self.wiring.dataset.fingerprint(), *(run.fingerprint() for run in self.wiring.runs)
@@ -152,18 +151,17 @@ class Gathering:
                 fresh.instance is not None and news.changed & set(dataset.files_of(fresh.instance))
             ):
                 entry.forget()
-                entry.verdicts.clear()
+                entry.unlearn(*entry.verdicts)
             entry.instance = fresh.instance
         for name, run in news.runs.items():
             former, now = entry.predictions.get(name), fresh.predictions.get(name)
             if former is None and now is None:
                 continue
             if former is None or now is None or run.file_of(now) in news.changed:
-                entry.verdicts.pop(name, None)
+                entry.unlearn(name)
                 if entry.extra:
                     entry.forget()
         entry.predictions = fresh.predictions
-        entry.kept &= set(entry.verdicts)
 
     def is_busy(self, entry: Entry, run: str | None = None) -> bool:
         """Whether a file that holds the row's records (of one run, or of any) has changed since it was read."""

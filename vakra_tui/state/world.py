@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 from collections.abc import Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from eval.truths import GroundTruths, Truth
     from sessions.agent import Agent
     from sessions.breakpoints import Breakpoint
-    from sessions.store import SessionSummary
+    from sessions.store import AsyncStore, SessionSummary
     from sessions.submissions import Run
     from toolenv.dataset import Dataset
     from vakra_tui.state.database import Database, Table
@@ -38,6 +39,8 @@ __all__ = ["FIRST_RUN", "Wiring", "World"]
 
 FIRST_RUN = "flawed"
 """The run of the built-in sample that is opened first: it has something to find."""
+
+UNKEPT = "Verdicts are not kept: "
 
 
 class World(Gathering):
@@ -52,6 +55,7 @@ class World(Gathering):
         self._breakpoints: tuple[Breakpoint, ...] | None = None
         self.filters = SavedFilters.of_user()
         self._former_truths: list[GroundTruths] = []
+        self._flushing: asyncio.Task[None] | None = None
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
@@ -162,6 +166,8 @@ class World(Gathering):
 
     async def close(self) -> None:
         """Close the store and what the wiring made."""
+        if self._flushing is not None:
+            self._flushing.cancel()
         store = self.keeping.ready() if self.keeping.opened else None
         if store is not None:
             with contextlib.suppress(StoreError):
@@ -236,7 +242,7 @@ class World(Gathering):
         from eval.profile import Item, ScoringContext
 
         for name in (run,) if run is not None else self._runs:
-            if name in entry.verdicts or (entry.instance is None and name not in entry.predictions):
+            if not entry.waits_for(name):
                 continue
             if self.is_busy(entry, name):
                 continue  # scored when its file is whole again
@@ -259,7 +265,7 @@ class World(Gathering):
                     return
                 await self._keep_verdicts(name, unit, verdicts, context)
                 for item, verdict in zip(unit.items, verdicts, strict=True):
-                    together[item.position].verdicts[name] = verdict
+                    together[item.position].learn(name, verdict)
 
     async def _keep_verdicts(self, run: str, unit: Unit, verdicts: Sequence[Verdict], context: ScoringContext) -> None:
         """Keep what was scored, so that it need not be scored again.
@@ -274,9 +280,25 @@ class World(Gathering):
         try:
             await store.run(self.wiring.kept.keep, index, unit, verdicts, context, rulings)
         except StoreError as error:
-            told = f"Verdicts are not kept: {error}"
-            if told not in self.problems:
-                self.problems = (*self.problems, told)
+            self._say_unkept(error)
+        if self._flushing is None:
+            self._flushing = asyncio.create_task(self._flush_soon(store))
+
+    async def _flush_soon(self, store: AsyncStore) -> None:
+        """Commit the last verdicts, too, behind which no other comes that would take them along."""
+        from vakra_tui.kept import KEPT_EVERY_S
+
+        await asyncio.sleep(KEPT_EVERY_S)
+        self._flushing = None
+        try:
+            await store.run(self.wiring.kept.flush)
+        except StoreError as error:
+            self._say_unkept(error)
+
+    def _say_unkept(self, error: StoreError) -> None:
+        """Tell it among the problems, once: with the reason of the last refusal."""
+        others = (problem for problem in self.problems if not problem.startswith(UNKEPT))
+        self.problems = (*others, f"{UNKEPT}{error}")
 
     def _of_domain(self, entry: Entry, run: str) -> list[Entry]:
         """The rows that share a row's capability and domain and have something to score in a run."""
@@ -312,8 +334,7 @@ class World(Gathering):
 
             def learned(verdict: Verdict) -> None:
                 if chosen is not None and self.profile == "paper" and self.readings == readings:
-                    entry.verdicts[chosen] = verdict
-                    entry.kept.discard(chosen)
+                    entry.learn(chosen, verdict)
 
             otherwise = stored.run if stored is not None else next(iter(self._runs), "")
             return Subject(
@@ -377,6 +398,7 @@ class World(Gathering):
 
     async def keep_flag(self, uuid: str, note: str) -> None:
         """Keep a flag on an instance's ground truth; an empty note takes it away. Raises ``StoreError``."""
+        await self.read_flags()
         await self.keeping.put_flag(self.dataset_fingerprint, uuid, note)
         self._flags = {key: text for key, text in (self._flags or {}).items() if key != uuid}
         if note:
