@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,42 @@ async def test_a_bad_config_is_a_dialog(store: Store) -> None:
         await until_shown(pilot, "There is no theme 'pink'")
         await pilot.press("escape")
         await until_shown(pilot, "root beer")
+
+
+HOSTILE: dict[str, bytes] = {
+    "thousands of unknown ids": b"[keys]\n" + b"".join(b'"a%d" = "s"\n' % number for number in range(8000)),
+    "a long id": b'[keys]\n"' + b"a" * 90_000 + b'" = "s"\n',
+    "a long theme": b'theme = "' + b"a" * 90_000 + b'"\n',
+    "a long setting": b"b" * 90_000 + b" = 1\n",
+    "a long key": b'[keys]\n"debugger.step" = "' + b"a" * 90_000 + b'"\n',
+    "many settings": b"".join(b"s%d = 1\n" % number for number in range(9000)),
+    "a number of many digits": b"theme = " + b"9" * 10_000,
+    "a date that is none": b"theme = 2026-02-31",
+    "deep": b"a = " + b"[" * 5000 + b"]" * 5000,
+    "deep tables": b"[" + b".".join([b"a"] * 5000) + b"]\n",
+    "larger than is read": b"#" * 200_000,
+    "binary": bytes(range(256)) * 9,
+    "escapes": b'theme = "\\u001b[31m"\n"\\u001b[2J" = 1\n[keys]\n"\\u202e" = "\\u0007"\n"debugger.step" = "\\u001b"\n',
+    "other types": b"theme = nan\nkeys = [1979-05-27]\n",
+    "one key for everything": b"[keys]\n" + b"".join(f'"{command.id}" = "x"\n'.encode() for command in COMMANDS),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_whatever_the_file_holds_is_told_in_a_few_short_sentences(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_bytes(HOSTILE[name])
+    config = read_config(path)
+    assert 1 <= len(config.problems) <= 21
+    assert all(sentence.endswith(".") and sentence.isprintable() for sentence in config.problems)
+    assert all(len(sentence) < 400 + len(str(path)) for sentence in config.problems)
+
+
+def test_what_is_no_file_is_told(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    (tmp_path / "file").touch()
+    for path in (tmp_path, tmp_path / "pipe", tmp_path / ("n" * 300), tmp_path / "file" / "config.toml"):
+        config = read_config(path)
+        assert config.keys == {} and config.theme is None
+        assert all("is not used" in sentence for sentence in config.problems)

@@ -17,9 +17,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from toolenv.values import shortened
 from vakra_tui.state.commands import COMMANDS, Command, commands_of, key_words
 from vakra_tui.state.key_names import key_name
 
@@ -32,8 +34,11 @@ SETTINGS = ("theme", "keys")
 NO_KEY = "no_key"
 """The name of a key that no keyboard has: where a command is to have none."""
 
-LARGEST = 1_000_000
+LARGEST = 100_000
 """Bytes of a config file that are read at most."""
+
+MOST_PROBLEMS = 20
+"""Problems that are told one by one; the others are counted."""
 
 IN_PANES = ("list", "text")
 """Contexts of what has the keyboard inside a screen: its keys never reach the screen."""
@@ -87,9 +92,11 @@ def read_config(path: Path) -> Config:
 
     try:
         return parse_config(tomllib.loads(text), path)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        said = str(error) if isinstance(error, tomllib.TOMLDecodeError) else "it is nested too deeply"
-        return _unread(path, f"it is no TOML: {said}")
+    except RecursionError:
+        return _unread(path, "it is no TOML: it is nested too deeply")
+    except ValueError as error:
+        # Not every fault of a number or a date comes as the parser's own error.
+        return _unread(path, f"it is no TOML: {shortened(str(error), 200)}")
 
 
 def _unread(path: Path, why: str) -> Config:
@@ -99,13 +106,12 @@ def _unread(path: Path, why: str) -> Config:
 def parse_config(given: Mapping[str, Any], path: Path | None = None) -> Config:
     """The settings in a parsed file, without those that cannot be used."""
     problems = [
-        f"There is no setting {name!r}{_like(name, SETTINGS)}; known: {', '.join(SETTINGS)}."
-        for name in given
-        if name not in SETTINGS
+        f"There is no setting {_quoted(name)}{_like(name, SETTINGS)}; known: {', '.join(SETTINGS)}."
+        for name in islice((name for name in given if name not in SETTINGS), MOST_PROBLEMS + 1)
     ]
     theme = given.get("theme")
     if theme is not None and theme not in THEMES:
-        problems.append(f"There is no theme {theme!r}; known: {', '.join(THEMES)}.")
+        problems.append(f"There is no theme {_quoted(theme)}; known: {', '.join(THEMES)}.")
         theme = None
     keys: dict[str, tuple[str, ...]] = {}
     table = given.get("keys", {})
@@ -113,12 +119,20 @@ def parse_config(given: Mapping[str, Any], path: Path | None = None) -> Config:
         problems.append('"keys" is no table; write a line [keys] and below it lines like "debugger.step" = "s".')
         table = {}
     for id_, value in _flat(table):
-        chosen = _chosen(id_, value)
+        chosen = _chosen(id_, value, alike=len(problems) < MOST_PROBLEMS)
         if isinstance(chosen, str):
             problems.append(chosen)
         else:
             keys[id_] = chosen
-    return Config(path, theme, {**keys, **_without(keys)}, (*problems, *conflicts(keys)))
+    problems += conflicts(keys)
+    more = len(problems) - MOST_PROBLEMS
+    told = problems[:MOST_PROBLEMS] + ([f"The config file has {more:,} more such faults."] if more > 0 else [])
+    return Config(path, theme, {**keys, **_without(keys)}, tuple(told))
+
+
+def _quoted(value: Any) -> str:
+    """A value of the file in a sentence: on one line, cut where it is long."""
+    return shortened(repr(value))
 
 
 def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -131,11 +145,11 @@ def _flat(table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _chosen(id_: str, value: Any) -> tuple[str, ...] | str:
-    """The keys that an entry chooses, else a sentence."""
+def _chosen(id_: str, value: Any, *, alike: bool) -> tuple[str, ...] | str:
+    """The keys that an entry chooses, else a sentence; ``alike`` looks for the id that may have been meant."""
     ids = [command.id for command in COMMANDS]
     if id_ not in ids:
-        return f"There is no command {id_!r}{_like(id_, ids)}."
+        return f"There is no command {_quoted(id_)}{_like(id_, ids) if alike else ''}."
     if isinstance(value, str):
         parts = ["comma"] if value.strip() == "," else [part for part in value.split(",") if part.strip()]
     elif isinstance(value, list) and all(isinstance(part, str) for part in value):
@@ -146,7 +160,7 @@ def _chosen(id_: str, value: Any) -> tuple[str, ...] | str:
     for part in parts:
         key = key_name(part)
         if key is None:
-            return f"There is no key {part.strip()!r}, so {id_} keeps its own."
+            return f"There is no key {_quoted(part.strip())}, so {id_} keeps its own."
         keys.append(key)
     return tuple(dict.fromkeys(keys))
 
