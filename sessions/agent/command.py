@@ -26,6 +26,8 @@ PROTOCOL = "vakra-tui/agent@1"
 REPLY_SECONDS = 600.0
 LONGEST_REPLY = 8 * 1024 * 1024
 ENDING_SECONDS = 2.0
+LONGEST_NAME = 120
+"""Characters of a command that messages show."""
 
 
 def request_line(trajectory: Trajectory, tools: Sequence[ToolSpec], options: Mapping[str, Json]) -> dict[str, Json]:
@@ -112,6 +114,13 @@ class CommandAgent:
         self.reply_seconds = reply_seconds
         self._idle: list[asyncio.subprocess.Process] = []
 
+    @property
+    def who(self) -> str:
+        """The agent as messages name it: its whole command, since the program alone may be an interpreter."""
+        line = " ".join(shlex.join(self.words).split())
+        shown = line if len(line) <= LONGEST_NAME else line[:LONGEST_NAME] + "\u2026"
+        return f"The agent {shown!r}"
+
     def identity(self) -> Mapping[str, Json]:
         return {"agent": "command", "command": list(self.words), **self.options}
 
@@ -136,7 +145,7 @@ class CommandAgent:
                 limit=LONGEST_REPLY,
             )
         except OSError as error:
-            raise AgentFailure(f"The agent {self.words[0]!r} cannot be started: {error}.", kind="agent") from error
+            raise AgentFailure(f"{self.who} cannot be started: {error}.", kind="agent") from error
 
     def give_back(self, process: asyncio.subprocess.Process) -> None:
         self._idle.append(process)
@@ -161,7 +170,7 @@ class CommandDriver:
         from sessions.agent.arguments import whole_characters
 
         agent = self._agent
-        who = f"The agent {agent.words[0]!r}"
+        who = agent.who
         if self._process is None:
             self._process = await agent.borrowed()
         line = json.dumps(whole_characters(request_line(trajectory, tools, self._options))).encode() + b"\n"

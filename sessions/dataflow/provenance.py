@@ -20,14 +20,26 @@ _LONG = 5
 
 Seen = Literal["query", "context", "policy", "response", "handle", "schema", "nowhere"]
 
+Exempt = Literal["opening", "other_universe", "null", "switch", "default", "enum"]
+"""Why nobody has to have seen a value."""
+
+_EXEMPT_WORDS: Mapping[Exempt, str] = {
+    "opening": "the instance's own tool universe",
+    "other_universe": "not the tool universe of this instance",
+    "null": "no value: nothing had to be seen for it",
+    "switch": "a switch: true or false, as the tool's schema says",
+    "default": "the default in the tool's schema",
+    "enum": "one of the choices in the tool's schema",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class ArgumentOrigin:
     """Where one argument value was first seen.
 
     ``step`` is the number of the call for ``response`` and ``handle`` (0: the opening), ``turn`` the id of the
-    context turn for ``context``. ``schema`` are values that nobody has to see: defaults, members of an enumeration,
-    switches. ``nowhere`` is an ungrounded value.
+    context turn for ``context``. ``schema`` are values that nobody has to see, ``exempt`` says why: defaults, members
+    of an enumeration, switches, what opens the instance. ``nowhere`` is an ungrounded value.
     """
 
     argument: str
@@ -35,6 +47,7 @@ class ArgumentOrigin:
     seen: Seen
     step: int | None = None
     turn: int | None = None
+    exempt: Exempt | None = None
 
     @property
     def text(self) -> str:
@@ -50,7 +63,7 @@ class ArgumentOrigin:
             case "handle":
                 return "the table that the opening made" if self.step == 0 else f"the table that step {self.step} made"
             case "schema":
-                return "a value that the tool's schema names"
+                return _EXEMPT_WORDS[self.exempt or "enum"]
             case _:
                 return "seen nowhere before"
 
@@ -174,19 +187,27 @@ def _answered(step: Step) -> bool:
 
 def _origins(instance: Instance, past: _Known, call: ToolCall, tools: Sequence[ToolSpec]) -> Iterator[ArgumentOrigin]:
     spec = next((tool for tool in tools if tool.name == call.name), None)
-    exempt = {name: _named_by_schema(spec, name) for name in call.arguments}
-    opens = call.name == OPENING_TOOL
     for name, value in call.arguments.items():
+        named = _named_by_schema(spec, name)
         for atom in atoms(value):
-            if (
-                opens
-                or atom is None
-                or isinstance(atom, bool)
-                or any(_same_value(atom, known) for known in exempt[name])
-            ):
-                yield ArgumentOrigin(argument=name, value=atom, seen="schema")
+            why = _opened(instance, atom) if call.name == OPENING_TOOL else _exempt(atom, named)
+            if why is not None:
+                yield ArgumentOrigin(argument=name, value=atom, seen="schema", exempt=why)
             else:
                 yield _origin(instance, past, name, atom)
+
+
+def _opened(instance: Instance, atom: Atom) -> Exempt:
+    """Whether what opens an instance is its own universe; the uuid stands for it where the records name none."""
+    return "opening" if atom in (instance.universe_id, instance.uuid) else "other_universe"
+
+
+def _exempt(atom: Atom, named: Mapping[Exempt, tuple[Json, ...]]) -> Exempt | None:
+    """Why nobody has to have seen a value; None where somebody has."""
+    if atom is None:
+        return "null"
+    found = next((why for why, values in named.items() if any(_same_value(atom, each) for each in values)), None)
+    return found or ("switch" if isinstance(atom, bool) else None)
 
 
 def _origin(instance: Instance, past: _Known, name: str, atom: Atom) -> ArgumentOrigin:
@@ -243,12 +264,12 @@ def _in_response(atom: Atom, made: _Past) -> bool:
     return len(normal_text(atom)) > 1 and occurs(atom, made.text)
 
 
-def _named_by_schema(spec: ToolSpec | None, name: str) -> tuple[Json, ...]:
+def _named_by_schema(spec: ToolSpec | None, name: str) -> Mapping[Exempt, tuple[Json, ...]]:
     """The values of an argument that the schema itself names."""
     if spec is None:
-        return ()
+        return {}
     defaults = arguments_of(spec).defaults
-    named: list[Json] = [defaults[name]] if name in defaults else []
+    named: list[Json] = []
     properties = spec.input_schema.get("properties")
     part = properties.get(name) if isinstance(properties, Mapping) else None
     if isinstance(part, Mapping):
@@ -259,7 +280,7 @@ def _named_by_schema(spec: ToolSpec | None, name: str) -> tuple[Json, ...]:
             target = definitions.get(reference.rpartition("/")[2])
             if isinstance(target, Mapping) and isinstance(target.get("enum"), list):
                 named.extend(target["enum"])
-    return tuple(named)
+    return {"default": (defaults[name],) if name in defaults else (), "enum": tuple(named)}
 
 
 def _same_value(atom: Atom, known: Json) -> bool:

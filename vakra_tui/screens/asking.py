@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 NO_AGENT = "No agent is named: start with --agent react --model M --base-url URL, or with one of your own."
 
+OWN_AGENT = "react"
+
+FOREIGN = "the agent finds them in its options, and they do what it makes of them"
+
 
 class AskingVerbs(DebugBase):
     """Has the agent propose a step and lets a person take, change or reject it."""
@@ -45,7 +49,10 @@ class AskingVerbs(DebugBase):
         except VakraError as error:
             self.app.report(str(error))
             return
-        seed = "" if usual.seed is None else str(usual.seed + max(self.session.asked_here(at), 1))
+        own = self.session.agent_name == OWN_AGENT
+        asked_before = max(self.session.asked_here(at), 1)
+        # An agent that is told no seed otherwise is offered one all the same: without it, it may well say the same.
+        seed = str((usual.seed or 0) + asked_before) if usual.seed is not None or not own else ""
         number = self.row.number if self.row is not None else 1
         asked = await self.app.push_screen_wait(
             AskAgainScreen(
@@ -53,6 +60,7 @@ class AskingVerbs(DebugBase):
                 model=usual.model or "",
                 temperature="" if usual.temperature is None else f"{usual.temperature:g}",
                 seed=seed,
+                note="" if own else FOREIGN,
             )
         )
         if asked is not None:
@@ -109,7 +117,8 @@ class AskingVerbs(DebugBase):
 
     async def _edited_call(self, proposed: ToolCall) -> ToolCall | None:
         from vakra_tui.screens.call import CallScreen
-        from vakra_tui.screens.tools import ToolsScreen
+        from vakra_tui.screens.tools import tools_screen
+        from vakra_tui.state.panes.call_form import form_lines
 
         if self.scene is None:
             return None
@@ -120,7 +129,7 @@ class AskingVerbs(DebugBase):
             return None
         spec: ToolSpec | None = next((tool for tool in tools if tool.name == proposed.name), None)
         if spec is None:
-            picked = await self.app.push_screen_wait(ToolsScreen(tools, self.scene.policy))
+            picked = await self.app.push_screen_wait(tools_screen(tools, self.scene, self.behind))
             if picked is None or isinstance(picked, ToolCall):
                 return picked
             spec = picked
@@ -131,6 +140,7 @@ class AskingVerbs(DebugBase):
             values=proposed.arguments,
             handles=self.session.handles(),
             columns=columns_of(self.scene),
+            said=form_lines(self.scene, self.behind, spec, proposed.arguments),
         )
         return await self.app.push_screen_wait(screen)
 

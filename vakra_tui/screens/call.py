@@ -18,7 +18,7 @@ from vakra_tui.render import content
 from vakra_tui.state import response as responses
 from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.form import Field, assemble, fields_of, problem, raw_line, written
-from vakra_tui.state.lines import Headed, Line, Lines, line
+from vakra_tui.state.lines import HANG, Headed, Line, Lines, line
 from vakra_tui.state.panes.tools import field_line
 from vakra_tui.text import one_line
 from vakra_tui.widgets.banner import Banner
@@ -68,7 +68,8 @@ class FieldInput(CleanInput):
 class CallScreen(Screen[ToolCall | None]):
     """Gives the call to run as a step, or None when it was left. A scratch call stays on this screen.
 
-    ``at`` is how many steps lie behind the place where a scratch call is made.
+    ``at`` is how many steps lie behind the place where a scratch call is made. ``said`` are lines about the call that
+    stay above the fields, ``notes`` what is wrong with single arguments, ``first`` the argument to begin with.
     """
 
     CSS_PATH = "call.tcss"
@@ -86,8 +87,14 @@ class CallScreen(Screen[ToolCall | None]):
         values: Mapping[str, Json] | None = None,
         handles: Sequence[tuple[str, str]] = (),
         columns: Mapping[str, Sequence[str]] | None = None,
+        said: Sequence[Line] = (),
+        notes: Mapping[str, str] | None = None,
+        first: str = "",
     ) -> None:
         super().__init__()
+        self._told = tuple(said)
+        self._notes = notes or {}
+        self._first = first
         self._session = session
         self._spec = spec
         self._at = at
@@ -98,9 +105,11 @@ class CallScreen(Screen[ToolCall | None]):
 
     def compose(self) -> ComposeResult:
         yield Banner(id="title", tallest=2)
+        yield Banner(id="warnings", tallest=4)
         with VerticalScroll(id="fields", can_focus=False):
             for field in self._fields:
-                yield Static(content(("* " if field.required else "  ") + field.name), classes="name", markup=False)
+                sign = "! " if field.name in self._notes else "* " if field.required else "  "
+                yield Static(content(sign + field.name), classes="name", markup=False)
                 given = field.name in self._values
                 text = written(self._values[field.name], field) if given else ""
                 if not given and field.constant:
@@ -118,9 +127,11 @@ class CallScreen(Screen[ToolCall | None]):
     def on_mount(self) -> None:
         head = line((" ", ""), (self._spec.name, "title"), (f"   {one_line(self._spec.description, 300)}", "dim"))
         self.query_one("#title", Banner).show_lines([head])
+        self.query_one("#warnings", Banner).show_lines(self._told)
         self.query_one("#result").display = False
         inputs = self.query(FieldInput)
-        (inputs.first() if inputs else self.query_one("#run")).focus()
+        first = next((each for each in inputs if each.field.name == self._first), None)
+        (first or (inputs.first() if inputs else self.query_one("#run"))).focus()
         self._check()
 
     @property
@@ -135,6 +146,8 @@ class CallScreen(Screen[ToolCall | None]):
 
     def _about(self, field: Field) -> None:
         lines: list[Line] = [field_line(field)]
+        if field.name in self._notes:
+            lines.append(line(("    ! ", "warn"), HANG, (self._notes[field.name], "warn")))
         if field.description:
             lines.append(line(("    ", ""), (field.description, "dim")))
         if field.choices:

@@ -60,6 +60,11 @@ class DebugBase(Screen[None]):
         """How many steps lie behind the cursor, that under it included."""
         return min(self.cursor + 1, self.scene.executed) if self.scene is not None else 0
 
+    @property
+    def argument_led(self) -> str:
+        """The argument of the step under the cursor that was chosen or led to; empty where none was."""
+        raise NotImplementedError
+
     @work(group="session")
     async def _verb(self, verb: Callable[..., Coroutine[Any, Any, Any]], *arguments: Any) -> None:
         await self._do(verb, *arguments)

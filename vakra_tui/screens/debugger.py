@@ -8,6 +8,7 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
+from textual.widgets._toast import ToastRack
 
 from vakra_tui.render import content
 from vakra_tui.screens.arranging import ArrangingVerbs
@@ -176,6 +177,12 @@ class DebuggerScreen(
         banner.more = f"{self.app.key_of(unfolds)} shows all"
         shown = self.evidence_shown if self._led is self.scene.verdict else 0
         banner.show_lines(waterfall.strip_lines(self.scene, brief=small and not whole, whole=whole, shown=shown))
+
+    @on(Banner.Fitted, "#waterfall")
+    def _place_toasts(self, message: Banner.Fitted) -> None:
+        """Toasts come above the waterfall: they never cover what broke and what would have been right."""
+        for rack in self.query(ToastRack):
+            rack.styles.margin = (0, 0, message.rows + 1, 0)
 
     # --- keys --------------------------------------------------------------------------------------------------------
 

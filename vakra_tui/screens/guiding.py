@@ -81,6 +81,14 @@ class GuidingVerbs(DebugBase):
             self.action_pane("step" if place.step is not None else "ground truth")
 
     @property
+    def argument_led(self) -> str:
+        """The argument of the step under the cursor that was chosen or led to; empty where none was."""
+        picked = self.query_one("#step", StepView).picked_argument
+        if picked is not None:
+            return picked.name
+        return next((place.argument for place in self._places if place.step == self.cursor and place.argument), "")
+
+    @property
     def hop_of_cursor(self) -> int | None:
         """The hop that the step under the cursor stands for, else the one that was due where it broke."""
         row, scene = self.row, self.scene

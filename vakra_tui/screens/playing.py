@@ -10,6 +10,7 @@ from vakra_tui.state.lines import plain
 from vakra_tui.state.panes.branch_tree import branch_words
 from vakra_tui.state.panes.waterfall import short_verdict
 from vakra_tui.state.scene import StepRow, columns_of, gold_sql
+from vakra_tui.widgets.step_view import StepView
 from vakra_tui.working import work
 
 
@@ -34,10 +35,12 @@ class PlayingVerbs(DebugBase):
 
     async def _call_a_tool(self, edited: StepRow | None) -> None:
         from vakra_tui.screens.call import CallScreen
-        from vakra_tui.screens.tools import ToolsScreen
+        from vakra_tui.screens.tools import tools_screen
+        from vakra_tui.state.panes.call_form import field_notes, first_field, form_lines
 
         if self.scene is None:
             return
+        led = self.argument_led if edited is not None else ""
         try:
             tools = await self.app.engine.run(self.session.in_turn(self.session.tools))
         except VakraError as error:
@@ -50,18 +53,27 @@ class PlayingVerbs(DebugBase):
         call: ToolCall | None = None
         while call is None:
             if spec is None:
-                picked = await self.app.push_screen_wait(ToolsScreen(tools, self.scene.policy))
+                picked = await self.app.push_screen_wait(tools_screen(tools, self.scene, self.behind))
                 if picked is None:
                     return
                 if isinstance(picked, ToolCall):
                     call = picked
                     break
                 spec = picked
-            values = edited.call.arguments if edited is not None and edited.call is not None else None
-            handles = self.session.handles()
-            columns = columns_of(self.scene)
+            values = edited.call.arguments if edited is not None and edited.call is not None else {}
             at = self.cursor if edited is not None else self.behind
-            screen = CallScreen(self.session, spec, at, values=values, handles=handles, columns=columns)
+            notes = field_notes(self.scene, edited)
+            screen = CallScreen(
+                self.session,
+                spec,
+                at,
+                values=values,
+                handles=self.session.handles(),
+                columns=columns_of(self.scene),
+                said=form_lines(self.scene, at, spec, values),
+                notes=notes,
+                first=first_field(edited, led, notes, spec),
+            )
             call = await self.app.push_screen_wait(screen)
             if call is None and edited is not None:
                 return
@@ -95,10 +107,14 @@ class PlayingVerbs(DebugBase):
 
     @work(exclusive=True, group="doing")
     async def action_answer(self) -> None:
-        """Give the final answer."""
+        """Give the final answer; what a person looks at is in the field, and typing replaces it."""
         from vakra_tui.screens.ask import AskScreen
+        from vakra_tui.state.answering import offered
 
-        written = await self.app.push_screen_wait(AskScreen("The final answer"))
+        value, where = self.query_one("#step", StepView).looked_at
+        offer = offered(self.row, value, where)
+        note = f"{offer.source}; typing replaces it, enter answers" if offer.source else ""
+        written = await self.app.push_screen_wait(AskScreen("The final answer", value=offer.text, note=note))
         if written is not None:
             await self._play(Answer(text=written))
 

@@ -101,9 +101,11 @@ class AskAgainScreen(ModalScreen["tuple[str, str, str] | None"]):
     """
     CSS_PATH = "dialog.tcss"
 
-    def __init__(self, title: str, *, model: str, temperature: str, seed: str) -> None:
+    def __init__(self, title: str, *, model: str, temperature: str, seed: str, note: str = "") -> None:
+        """``note`` is said of the three fields before how they are used."""
         super().__init__()
         self._title = title
+        self._note = note
         self._values = {"model": model, "temperature": temperature, "seed": seed}
 
     def compose(self) -> ComposeResult:
@@ -112,10 +114,10 @@ class AskAgainScreen(ModalScreen["tuple[str, str, str] | None"]):
             for name, value in self._values.items():
                 yield Static(content(name), markup=False)
                 kind = {"temperature": "number", "seed": "integer"}.get(name, "text")
-                yield CleanInput(value, type=kind, id=name)  # type: ignore[arg-type]
+                yield CleanInput(value, type=kind, id=name)
             note = (
-                "another seed asks for another sample; empty leaves it as it is set; "
-                f"enter asks, {key('again.leave')} leaves"
+                f"{self._note + '; ' if self._note else ''}another seed asks for another sample; "
+                f"empty leaves it as it is set; enter asks, {key('again.leave')} leaves"
             )
             yield Static(content(note), classes="dialog-note", markup=False)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual import on
@@ -15,8 +15,9 @@ from toolenv.model import ToolCall, ToolSpec
 from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.form import complete_line, matching, parse_line
 from vakra_tui.state.lines import Lines, line
+from vakra_tui.state.panes.call_form import policy_warning
 from vakra_tui.state.panes.tools import ToolsSource, tool_lines
-from vakra_tui.state.scene import PolicyView
+from vakra_tui.state.scene import Scene
 from vakra_tui.text import count_words
 from vakra_tui.widgets.banner import Banner
 from vakra_tui.widgets.bound import bindings
@@ -37,6 +38,11 @@ class LineSuggester(Suggester):
         return complete_line(value, self._tools)
 
 
+def tools_screen(tools: Sequence[ToolSpec], scene: Scene, behind: int) -> ToolsScreen:
+    """The choice of a tool for the step after the first ``behind`` ones."""
+    return ToolsScreen(tools, lambda name: policy_warning(scene, behind, name))
+
+
 class ToolsScreen(Screen[ToolSpec | ToolCall | None]):
     """Gives the tool whose form is to be opened, or a whole call typed as a raw line."""
 
@@ -45,11 +51,12 @@ class ToolsScreen(Screen[ToolSpec | ToolCall | None]):
     CONTEXT: ClassVar[str] = "tools"
     BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
 
-    def __init__(self, tools: Sequence[ToolSpec], policy: PolicyView) -> None:
+    def __init__(self, tools: Sequence[ToolSpec], warns: Callable[[str], str]) -> None:
+        """``warns`` gives of a tool's name why a call of it breaks the policy, empty where it does not."""
         super().__init__()
         self._tools = tuple(tools)
         self._found = list(self._tools)
-        self._policy = policy
+        self._warns = warns
 
     def compose(self) -> ComposeResult:
         yield Banner(id="title", tallest=1, cut=True)
@@ -79,7 +86,7 @@ class ToolsScreen(Screen[ToolSpec | ToolCall | None]):
 
     def _describe(self) -> None:
         chosen = self.chosen
-        lines = tool_lines(chosen, self._policy) if chosen is not None else [line(("no such tool", "dim"))]
+        lines = tool_lines(chosen, self._warns(chosen.name)) if chosen is not None else [line(("no such tool", "dim"))]
         self.query_one("#schema", LineView).show(Lines(lines))
 
     @property

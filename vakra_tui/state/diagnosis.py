@@ -120,8 +120,17 @@ def _of_evidence(scene: Scene, gate: str, entry: Evidence, outcome: str) -> Plac
 
 
 def index_of(scene: Scene, number: int | None) -> int | None:
-    """Index of the row of a step by its number."""
-    return next((index for index, row in enumerate(scene.rows) if number and row.number == number), None)
+    """Index of the row of an executed step by its number."""
+    return next((index for index, row in enumerate(ran(scene)) if number and row.number == number), None)
+
+
+def ran(scene: Scene) -> Sequence[StepRow]:
+    """The rows that were executed: a verdict is about these, never about what of the recording is still to come."""
+    return scene.rows[: scene.executed]
+
+
+def _last(scene: Scene) -> int | None:
+    return scene.executed - 1 if scene.executed else None
 
 
 # --- the gates -------------------------------------------------------------------------------------------------------
@@ -136,7 +145,7 @@ def _policy(scene: Scene, stage: StageResult) -> Place:
     number = next((entry["step"] for entry in stage.evidence if isinstance(entry.get("step"), int)), None)
     step = index_of(scene, number)
     if step is None:
-        step = next((index for index, row in enumerate(scene.rows) if row.policy), None)
+        step = next((index for index, row in enumerate(ran(scene)) if row.policy), None)
     row = scene.rows[step] if step is not None else None
     what = row.policy if row is not None and row.policy else stage.reason
     hops = scene.truth.hops
@@ -150,15 +159,14 @@ def _policy(scene: Scene, stage: StageResult) -> Place:
 
 def _sequence(scene: Scene, stage: StageResult) -> Place:
     hops = scene.truth.hops
-    if not any(row.call is not None and row.number > 0 for row in scene.rows):
+    if not any(row.call is not None and row.number > 0 for row in ran(scene)):
         right = call_words(hops[0]) if hops else ""
-        last = len(scene.rows) - 1 if scene.rows else None
-        return Place(
-            gate="tool_sequence", step=last, hop=hops[0].number if hops else None, what="no call was made", right=right
-        )
+        what = "no call was made" if scene.finished else "no call was made so far"
+        hop_number = hops[0].number if hops else None
+        return Place(gate="tool_sequence", step=_last(scene), hop=hop_number, what=what, right=right)
     hop = _broken_hop(scene)
     if hop is None:
-        step = next((index for index, row in enumerate(scene.rows) if row.outcome in ("failed", "refused")), None)
+        step = next((index for index, row in enumerate(ran(scene)) if row.outcome in ("failed", "refused")), None)
         return Place(gate="tool_sequence", step=step, what=stage.reason)
     return _of_hop(scene, "tool_sequence", hop, "fail")
 
@@ -200,12 +208,13 @@ def _of_hop(scene: Scene, gate: str, hop: HopRow, outcome: Literal["fail", "unde
 def _instead(scene: Scene, hop: HopRow) -> tuple[int | None, str]:
     """Where a call that was never made was due, and what stands there."""
     before = max((each.aligned or 0 for each in scene.truth.hops if each.number < hop.number), default=0)
-    for index, row in enumerate(scene.rows):
+    for index, row in enumerate(ran(scene)):
         if row.number > before and row.beside:
             return index, f"{row.tool} is called where {hop.call.name} is due"
-    after = next((index for index, row in enumerate(scene.rows) if row.number > before), None)
+    after = next((index for index, row in enumerate(ran(scene)) if row.number > before), None)
     if after is None:
-        return None, f"{hop.call.name} was never called"
+        never = "was never called" if scene.finished else "was not called so far"
+        return _last(scene), f"{hop.call.name} {never}"
     row = scene.rows[after]
     if row.outcome in ("answer", "gave up"):
         return after, f"the trajectory ends here and {hop.call.name} was never called"
@@ -222,9 +231,8 @@ def _answer(scene: Scene, stage: StageResult) -> Place:
     from vakra_tui.state.panes.head import answer_text
 
     gate, ruling = deciding_ruling(stage)
-    last = len(scene.rows) - 1 if scene.rows else None
     right = f"answer {one_line(answer_text(scene.truth.answer), 200)}"
-    return Place(gate=gate, step=last, what=ruling.reason or stage.reason, right=right)
+    return Place(gate=gate, step=_last(scene), what=ruling.reason or stage.reason, right=right)
 
 
 def _undecided(place: Place, stage: StageResult) -> Place:
@@ -264,13 +272,16 @@ def call_words(hop: HopRow) -> str:
     return f"{one_line(hop.call.name, 120)}({arguments})"
 
 
-def step_words(row: StepRow) -> str:
-    """``step 2 sort_data``, ``the opening``, ``the answer``."""
+def step_words(row: StepRow, what: str = "", limit: int = 80) -> str:
+    """``step 2 sort_data``, ``the opening``, ``step 3, the answer``; of an answer that ``what`` names ``step 3`` alone.
+
+    ``limit`` is the number of characters of a tool's name that are told.
+    """
     if row.number == 0:
         return "the opening"
     if row.outcome in ("answer", "gave up"):
-        return f"step {row.number}, the answer,"
-    return f"step {row.number} {one_line(row.tool, 80)}"
+        return f"step {row.number}" if what.startswith("the answer") else f"step {row.number}, the answer"
+    return f"step {row.number} {one_line(row.tool, limit)}"
 
 
 def next_divergence(scene: Scene, after: int) -> int | None:

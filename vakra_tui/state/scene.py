@@ -236,7 +236,7 @@ class Scene(Value, frozen=True):
         if self.verdict is None or self.verdict.passed or not self.rows:
             return None
         found = diagnose(self)
-        return found.step if found is not None and found.step is not None else len(self.rows) - 1
+        return found.step if found is not None and found.step is not None else max(self.executed - 1, 0)
 
     @property
     def executed(self) -> int:

@@ -71,6 +71,12 @@ class TableRows:
                     length = len(sanitize(_short(value)))
                     self._widths[index] = min(max(self._widths[index], length), WIDEST_CELL)
 
+    def cell(self, row: int) -> Json:
+        """The value of the marked column in a row of those that are shown; None where it was not read yet."""
+        page = self._pages.get(row - row % PAGE, [])
+        values = page[row % PAGE] if 0 <= row % PAGE < len(page) else ()
+        return values[self.column] if self.column < len(values) else None
+
     def place_column(self, column: int) -> tuple[int, int]:
         """Put the mark on a column; gives the first cell of the column and the one behind it."""
         self.column = max(0, min(column, len(self.columns) - 1))

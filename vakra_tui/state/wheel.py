@@ -26,7 +26,7 @@ def offers(scene: Scene, cursor: int, agent: str | None) -> tuple[Offer, ...]:
     behind = min(cursor + 1, scene.executed)
     found: list[Offer] = []
     if scene.prediction is not None:
-        found.append(Offer("recording", f"the prediction of {scene.run} goes on", "recording", behind))
+        found.append(Offer("recording", f"{scene.run} goes on: its old calls and answer, as they stand", "recording", behind))
     if row is not None and is_call(row):
         after = f"you go on after step {row.number}, which stays"
         if row.policy:

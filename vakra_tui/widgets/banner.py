@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.cells import cell_len, set_cell_size
+from textual.message import Message
 
 from vakra_tui.state.lines import Line, Lines, Span
 from vakra_tui.widgets.line_view import LineView
@@ -34,6 +35,18 @@ class Banner(LineView, can_focus=False):
     Banner { height: 1; scrollbar-size: 0 0; scrollbar-gutter: auto; }
     """
 
+    class Fitted(Message):
+        """The banner takes another number of rows than before."""
+
+        def __init__(self, banner: Banner, rows: int) -> None:
+            super().__init__()
+            self.banner = banner
+            self.rows = rows
+
+        @property
+        def control(self) -> Banner:
+            return self.banner
+
     def __init__(self, *, id: str, tallest: int = 4, cut: bool = False) -> None:
         super().__init__(id=id)
         self._tallest = tallest
@@ -41,6 +54,7 @@ class Banner(LineView, can_focus=False):
         self.more = ""
         """What shows the rest, said behind the ellipsis."""
         self._given: tuple[Line, ...] = ()
+        self._rows = 0
         self.display = False
 
     @property
@@ -80,5 +94,9 @@ class Banner(LineView, can_focus=False):
         self._fit()
 
     def _fit(self) -> None:
+        rows = min(self.count, self._tallest)
         if self.count:
-            self.styles.height = min(self.count, self._tallest)
+            self.styles.height = rows
+        if rows != self._rows:
+            self._rows = rows
+            self.post_message(self.Fitted(self, rows))

@@ -8,12 +8,14 @@ from textual import events
 from textual.binding import BindingType
 from textual.message import Message
 
+from toolenv.model import Json
 from vakra_tui.state.folded import Folded
 from vakra_tui.state.json_tree import JsonTree
 from vakra_tui.state.lines import Headed, Line, Span
 from vakra_tui.state.panes.call import CallLines
 from vakra_tui.state.scene import ArgumentRow
 from vakra_tui.state.table_rows import TableRows
+from vakra_tui.text import one_line
 from vakra_tui.widgets.bound import bindings
 from vakra_tui.widgets.pick_list import PickList
 
@@ -53,6 +55,7 @@ class StepView(PickList):
             self.value = value
 
     _stop = 0
+    _picked = False
 
     @property
     def json_tree(self) -> JsonTree | None:
@@ -71,7 +74,30 @@ class StepView(PickList):
         source = self.source
         return source.stops[self._stop][1] if isinstance(source, CallLines) and source.stops else None
 
+    @property
+    def looked_at(self) -> tuple[Json, str]:
+        """(the value under the cursor, where it stands in words): of a JSON tree, or of a table's marked column in the
+        first row in view. (None, "") where there is none or the keyboard is elsewhere.
+        """
+        tree, source = self.json_tree, self.source
+        if not self.has_focus:
+            return None, ""
+        if tree is not None and self.cursor >= self.above:
+            value = tree.row(self.cursor - self.above).value
+            return (None, "") if isinstance(value, dict | list) else (value, "the value under the cursor")
+        if isinstance(source, TableRows) and source.columns and source.count:
+            row = source.place_at(int(self.scroll_offset.y) + source.sticky)
+            name = one_line(source.columns[source.column].name, 40)
+            return source.cell(row), f"{name} of the first row in view"
+        return None, ""
+
+    @property
+    def picked_argument(self) -> ArgumentRow | None:
+        """The argument that a person, or a jump to it, has chosen in the call tab; None where none was."""
+        return self.argument if self._picked else None
+
     def show(self, source: object, *, keep: bool = False) -> None:
+        self._picked = self._picked and keep
         stops = len(source.stops) if isinstance(source, CallLines) else 0
         self._stop = min(self._stop, max(stops - 1, 0)) if keep else 0
         super().show(source, keep=keep)  # type: ignore[arg-type]
@@ -103,7 +129,7 @@ class StepView(PickList):
         stops = source.stops if isinstance(source, CallLines) else ()
         number = next((number for number, (_, argument) in enumerate(stops) if argument.name == name), None)
         if isinstance(source, CallLines) and number is not None:
-            self._stop = number
+            self._stop, self._picked = number, True
             self.bring_into_view(source.stop_row(number))
             self.refresh()
 
@@ -116,7 +142,7 @@ class StepView(PickList):
         top, height = self.scroll_offset.y, self.scrollable_content_region.height
         if not top - height // 2 <= row < top + height + height // 2:
             return False
-        self._stop = number
+        self._stop, self._picked = number, True
         self.bring_into_view(row)
         self.refresh()
         return True
@@ -210,7 +236,7 @@ class StepView(PickList):
             number = next((i for i, first in reversed(list(enumerate(rows))) if first <= row), None)
             if number is not None and row <= rows[number] + 2:
                 again = number == self._stop
-                self._stop = number
+                self._stop, self._picked = number, True
                 self.refresh()
                 if again:
                     self.action_choose()

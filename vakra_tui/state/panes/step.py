@@ -13,7 +13,7 @@ from vakra_tui.state.diff import difference_lines
 from vakra_tui.state.json_tree import scalar_line
 from vakra_tui.state.lines import BLANK, HANG, Headed, Line, Lines, LineSource, Role, Span, line
 from vakra_tui.state.panes.call import CallLines, argument_blocks, argument_rows
-from vakra_tui.state.panes.head import answer_text
+from vakra_tui.state.panes.head import answer_text, replay_words
 from vakra_tui.state.panes.truth import short_json
 from vakra_tui.state.quirks import quirks
 from vakra_tui.state.response import RawText
@@ -159,7 +159,7 @@ def call_source(row: StepRow, scene: Scene) -> CallLines:
     for check in row.step.checks if row.step is not None else ():
         if check.outcome != "ok" and check.name == "schema":
             lines.append(line(("  ! schema  ", "fail"), HANG, (check.reason, "")))
-    lines += [BLANK, *response_head(row)]
+    lines += [BLANK, *response_head(row, replay_words(scene))]
     return CallLines(lines, stops)
 
 
@@ -201,11 +201,20 @@ def _beside_answer(scene: Scene) -> list[Line]:
     return lines
 
 
-def response_head(row: StepRow) -> list[Line]:
-    """The state of the response and its first lines."""
+def _pending_lines(replays: str) -> list[Line]:
+    lines = [line(("not executed yet", "dim"))]
+    if replays:
+        lines.append(
+            line(("the recording ", "dim"), HANG, (replays, "warn"), (", whatever this branch answered", "dim"))
+        )
+    return lines
+
+
+def response_head(row: StepRow, replays: str = "") -> list[Line]:
+    """The state of the response and its first lines; ``replays`` is said of a step that is still to come."""
     text = text_of(row)
     if text is None or row.step is None or row.step.result is None:
-        return [line(("not executed yet", "dim"))] if row.outcome == "pending" else []
+        return _pending_lines(replays) if row.outcome == "pending" else []
     result = row.step.result
     lines: list[Line] = []
     head = [Span("response  ", "label")]

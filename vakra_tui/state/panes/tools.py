@@ -9,7 +9,6 @@ from toolenv.policy import source_of
 from vakra_tui.state.form import Field, fields_of
 from vakra_tui.state.lines import BLANK, HANG, Line, Role, Span, line
 from vakra_tui.state.panes.truth import short_json
-from vakra_tui.state.scene import PolicyView
 from vakra_tui.text import one_line
 
 
@@ -38,13 +37,12 @@ class ToolsSource:
         return 0
 
 
-def tool_lines(tool: ToolSpec, policy: PolicyView) -> list[Line]:
-    """Name, source, description and arguments of a tool."""
+def tool_lines(tool: ToolSpec, warning: str = "") -> list[Line]:
+    """Name, source, ``warning`` (why a call of it breaks the policy), description and arguments of a tool."""
     source = source_of(tool.name)
     lines: list[Line] = [line((tool.name, "title")), line(("source ", "label"), source)]
-    forbidden = (source == "API" and policy.api == "forbidden") or (source == "RAG" and policy.rag == "forbidden")
-    if forbidden:
-        lines.append(line(("! the policy forbids this source here", "fail")))
+    if warning:
+        lines.append(line(("! POLICY  ", "fail"), HANG, warning))
     if tool.description:
         lines += [BLANK, line(tool.description)]
     lines += [BLANK, line(("arguments", "label"))]

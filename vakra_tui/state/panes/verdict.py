@@ -129,7 +129,7 @@ def entry_spans(scene: Scene, entry: Evidence) -> tuple[Span, ...]:
         parts.append(Span(f"hop {hop}", "label"))
     if isinstance(step, int):
         index = index_of(scene, step)
-        words = step_words(scene.rows[index]).rstrip(",") if index is not None else f"step {step}"
+        words = step_words(scene.rows[index]) if index is not None else f"step {step}"
         parts += [Span(" at " if parts else ""), Span(words, "strong")]
     for name, value in entry.items():
         if name in ("hop", "step") or value in (None, "", []):

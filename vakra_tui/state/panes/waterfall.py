@@ -10,6 +10,7 @@ from vakra_tui.state.diagnosis import Place, places, step_words
 from vakra_tui.state.lines import HANG, Line, Role, Span, line
 from vakra_tui.state.panes.head import working_words
 from vakra_tui.state.scene import Scene
+from vakra_tui.text import one_line
 
 STAGE_WORDS = {"policy": "policy", "tool_sequence": "tool sequence", "final_response": "final response"}
 _OUTCOMES: dict[str, tuple[str, Role]] = {
@@ -31,6 +32,10 @@ SIEVE_WORDS = {
 BRIEF_BELOW = 30
 BRIEFEST_BELOW = 20
 """Cells of a verdict in a list below which it is said in fewer words, and in one."""
+
+
+BRIEF_NAME, BRIEF_WHAT, BRIEF_RIGHT = 40, 150, 130
+"""Characters of a tool's name, of what is wrong and of what is right in few rows: together five rows of 80 columns."""
 
 
 def strip_lines(scene: Scene, *, brief: bool = False, whole: bool = False, shown: int = 0) -> list[Line]:
@@ -59,20 +64,23 @@ def strip_lines(scene: Scene, *, brief: bool = False, whole: bool = False, shown
 def broke_lines(scene: Scene, found: Sequence[Place], shown: int, *, brief: bool = False) -> list[Line]:
     """Which step broke it, why, and what the reference does instead; in one line where ``brief``."""
     place = found[shown]
-    where = step_words(scene.rows[place.step]) if place.step is not None and place.step < len(scene.rows) else ""
+    what = one_line(place.what, BRIEF_WHAT) if brief else place.what
+    row = scene.rows[place.step] if place.step is not None and place.step < len(scene.rows) else None
+    where = step_words(row, what, BRIEF_NAME if brief else 80) if row is not None else ""
     label = "OPEN" if place.outcome == "undecided" else "BROKEN" if not shown else "ALSO"
     role: Role = "warn" if place.outcome == "undecided" else "fail"
     parts = [Span(f" {label:<9} ", role), HANG]
     sieve = scene.verdict.sieve if scene.verdict is not None else None
-    if brief and sieve not in (None, "none", "undecided") and not shown:
-        parts.append(Span(f"{SIEVE_WORDS[sieve]}, ", "label"))
+    if brief and sieve not in (None, "none", "undecided", "answer") and not shown:
+        parts.append(Span(f"{SIEVE_WORDS[sieve]}{' at ' if where else ': '}", "label"))
     if where:
-        parts += [Span(where, "strong"), Span(" " if where.endswith(",") else ": ", "dim")]
-    parts.append(Span(place.what or "no reason given"))
+        parts += [Span(where, "strong"), Span(": ", "dim")]
+    parts.append(Span(what or "no reason given"))
     hidden = not (scene.reference_shown or (place.hop or 0) <= scene.hints)
     right = "" if hidden or place.outcome != "fail" else place.right
     if brief:
-        return [(*parts, *((Span("  \u2192 right: ", "ok"), Span(right)) if right else ()))]
+        shown_right = one_line(right, BRIEF_RIGHT)
+        return [(*parts, *((Span("  \u2192 right: ", "ok"), Span(shown_right)) if right else ()))]
     count = f" ({shown + 1} of {len(found)})" if len(found) > 1 else ""
     lines: list[Line] = [(*parts, Span(f"   {key('debugger.evidence')} goes there{count}", "dim"))]
     if right:
@@ -208,17 +216,20 @@ def short_verdict(verdict: Verdict | None, cells: int = 80) -> Line:
     if verdict is None:
         return line(("\u00b7", "dim"))
     if verdict.status == "unscored":
-        return line((f"? unscored: {verdict.reason or ''}", "warn"))
+        if cells >= BRIEF_BELOW:
+            return line((f"? unscored: {verdict.reason or ''}", "warn"))
+        return line((f"? {verdict.reason or 'unscored'}" if cells >= BRIEFEST_BELOW else "? unscored", "warn"))
     if verdict.status == "extra":
         return line(("? extra", "warn"))
     if verdict.status == "missing":
-        return line(("\u2717 no prediction", "fail"))
+        return line(("\u2717 missing" if cells < BRIEFEST_BELOW else "\u2717 no prediction", "fail"))
     if verdict.passed:
         return line(("\u2713 passed", "ok"))
     if verdict.passed is None:
         stage = next((s for s in verdict.stages if s.outcome == "undecided"), None)
         where = STAGE_WORDS[stage.stage] if stage else ""
-        return line((f"? undecided: {where}", "warn"))
+        where = where if cells >= BRIEF_BELOW else where.split(" ")[-1]
+        return line((f"? undecided: {where}" if where and cells >= BRIEFEST_BELOW else "? undecided", "warn"))
     where = STAGE_WORDS.get(verdict.failed_stage or "", "")
     sieve = SIEVE_WORDS.get(verdict.sieve or "", "")
     if cells < BRIEF_BELOW:
