@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -106,6 +107,26 @@ def test_behind_every_bar_stand_the_instances_that_it_counts(sample: Sample) -> 
             assert (len(keys), len(failed)) == (n, n - correct), plain(row.content)
         else:
             assert len(keys) == correct, plain(row.content)
+
+
+@pytest.mark.parametrize("width", [79, 119, 159])
+def test_every_bar_has_its_interval_and_its_count(sample: Sample, width: int) -> None:
+    rows = ScoreRows([sample.flawed, sample.oracle])
+    rows.layout(width)
+    bars = [plain(row.content) for row in rows.rows if row.figure is not None and row.figure.kind != "status"]
+    assert len(bars) > 120
+    for told in bars:
+        assert re.search(r"\d\.\d% +\d+-\d+%", told), told
+        assert "%" in told.rstrip()[-4:] or re.search(r" \d+/\d+( w)?$", told.rstrip()), told
+
+
+def test_at_eighty_columns_no_figure_is_cut(sample: Sample) -> None:
+    for sources in ([sample.flawed], [sample.flawed, sample.oracle]):
+        rows = ScoreRows(sources, meetings(sources))
+        rows.layout(77)
+        for row in rows.rows:
+            assert cell_len(plain(row.content).rstrip()) <= 77, plain(row.content)
+        assert any(plain(row.content).rstrip().endswith("mean") for row in rows.rows)
 
 
 def test_an_opened_report_has_the_figures_and_the_instances_of_the_run(sample: Sample) -> None:

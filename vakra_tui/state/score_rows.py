@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from eval.figures import Behind, Group
+from eval.intervals import wilson
 from eval.scored import SLICES
 from eval.scores import SIEVE_CLASSES, SIEVE_LEVELS
 from vakra_tui.state.cells import cell
@@ -162,7 +163,9 @@ class ScoreRows:
                 yield from text_rows(width, words, "dim")
 
     def _sieve(self, width: int) -> Iterator[Row]:
-        yield from self._headed("Failure sieve", "the first stage that broke, as a share of the capability's instances")
+        yield from self._headed(
+            width, "Failure sieve", "the first stage that broke, as a share of the capability's instances"
+        )
         for name in self._capabilities():
             for kind in SIEVE_CLASSES:
                 counts = [source.figures.sieve.get(name, {}).get(kind, 0) for source in self._sources]
@@ -179,10 +182,11 @@ class ScoreRows:
                     figure = Behind(kind="sieve", name=name, group=kind)
                     told = f"capability {name}, {words if kind in ('none', 'undecided') else f'broke at {words}'}"
                     counted = f"{counts[index]}/{n}"
-                    yield self._bar(width, label, index, counts[index] / n, None, counted, figure, role, told)
+                    ends = wilson(counts[index], n)
+                    yield self._bar(width, label, index, counts[index] / n, ends, counted, figure, role, told)
 
     def _still(self, width: int) -> Iterator[Row]:
-        yield from self._headed("Cumulative sieve", "the share still right after each stage")
+        yield from self._headed(width, "Cumulative sieve", "the share still right after each stage")
         for name in self._capabilities():
             for level in (*SIEVE_LEVELS, "answer"):
                 for index, source in enumerate(self._sources):
@@ -192,15 +196,16 @@ class ScoreRows:
                         continue
                     figure = Behind(kind="still", name=name, group=level)
                     label = f"{name}: after {LEVEL_WORDS.get(level, level)}"
-                    counted = f"{round(shares[level] * n)}/{n}"
+                    right = round(shares[level] * n)
                     told = f"capability {name}, still right after {level.replace('_', ' ')}"
-                    yield self._bar(width, label, index, shares[level], None, counted, figure, "ok", told)
+                    ends = wilson(right, n)
+                    yield self._bar(width, label, index, shares[level], ends, f"{right}/{n}", figure, "ok", told)
 
     def _slice(self, width: int, name: str) -> Iterator[Row]:
         groups = {group for source in self._sources for group in source.figures.slices.get(name, {})}
         if not groups:
             return
-        yield from self._headed(SLICE_WORDS[name], "each instance counts once")
+        yield from self._headed(width, SLICE_WORDS[name], "each instance counts once")
         for group in sorted(groups, key=_natural):
             for index, source in enumerate(self._sources):
                 found = source.figures.slices.get(name, {}).get(group)
@@ -218,7 +223,7 @@ class ScoreRows:
         groups = {group for found in known if found is not None for group in found.groups(name)}
         if not groups:
             return
-        yield from self._headed(*REPAIR_WORDS[name])
+        yield from self._headed(width, *REPAIR_WORDS[name])
         total = {
             group: sum(found.groups(name).get(group, 0) for found in known if found is not None) for group in groups
         }
@@ -236,11 +241,12 @@ class ScoreRows:
                 label = one_line(group, 60) if name == "tools" else label
                 told, counted = f"repair search: {label}", f"{count}/{found.searched}"
                 share = min(count / found.searched, 1.0)
-                yield self._bar(width, label, index, share, None, counted, figure, "warn", told)
+                ends = wilson(min(count, found.searched), found.searched)
+                yield self._bar(width, label, index, share, ends, counted, figure, "warn", told)
 
-    def _headed(self, text: str, note: str) -> Iterator[Row]:
+    def _headed(self, width: int, text: str, note: str) -> Iterator[Row]:
         self._labelled = ""
-        yield from heading(text, note)
+        yield from heading(text, note, width)
 
     # --- one row -----------------------------------------------------------------------------------------------------
 

@@ -33,10 +33,13 @@ class Row(NamedTuple):
     keys: frozenset[tuple[int, str, str]] | None = None
 
 
-def heading(text: str, note: str = "") -> Iterator[Row]:
-    """A blank line and the name of a group of figures."""
+def heading(text: str, note: str, width: int) -> Iterator[Row]:
+    """A blank line and the name of a group of figures; a note that does not fit behind it stands below."""
+    beside = len(text) + 3 + len(note) <= width
     yield Row(BLANK)
-    yield Row(line((text, "title"), (f"   {note}" if note else "", "dim")), heading=True)
+    yield Row(line((text, "title"), (f"   {note}" if note and beside else "", "dim")), heading=True)
+    if not beside:
+        yield from text_rows(width, f"  {note}", "dim")
 
 
 def text_rows(width: int, words: str, role: Role) -> Iterator[Row]:
@@ -48,13 +51,19 @@ def text_rows(width: int, words: str, role: Role) -> Iterator[Row]:
 
 def published_rows(width: int, sources: Sequence[Source]) -> Iterator[Row]:
     """The published results, and how far each source is from them."""
-    yield from heading("Published results", "the leaderboard's, on VAKRA's test split; behind them yours - theirs")
+    single = len(sources) == 1
+    where = "behind" if single else "below"
+    note = f"the leaderboard's, on VAKRA's test split; {where} them yours minus theirs, in points"
+    yield from heading("Published results", note, width)
     heads = ("cap 1", "cap 2", "cap 3", "cap 4", "mean")
     room = 20 if width < 100 else 24
-    single = len(sources) == 1
+    each = 11 if width < 100 else 12
     # A difference stands behind each result, or in a row of its own for each of several sources.
     yield Row(
-        line((cell("", room), ""), *((f"{head:>6}      " if single else f"{head:>12}", "label") for head in heads))
+        line(
+            (cell("", room), ""),
+            *((f"{f'{head:>6}':<{each}}" if single else f"{head:>{each}}", "label") for head in heads),
+        )
     )
     for entry in PUBLISHED:
         shares = (*entry.shares, entry.leaderboard)
@@ -62,12 +71,13 @@ def published_rows(width: int, sources: Sequence[Source]) -> Iterator[Row]:
         parts: list[tuple[str, Role]] = [(cell(entry.model, room), "strong")]
         for place, share in enumerate(shares):
             difference = _difference(first, place, share) if first is not None else ""
-            parts.append((f"{100 * share:>6.1f}{difference:>6}" if single else f"{100 * share:>12.1f}", ""))
+            theirs = f"{100 * share:.1f}"
+            parts.append((f"{theirs:>6}{difference:>{each - 6}}" if single else f"{theirs:>{each}}", ""))
         yield Row(line(*parts))
         if single:
             continue
         for source in sources:
-            told = [f"{_difference(source, place, share) or '-':>12}" for place, share in enumerate(shares)]
+            told = [f"{_difference(source, place, share) or '-':>{each}}" for place, share in enumerate(shares)]
             yield Row(line(("  " + cell(source.name, room - 2), "dim"), ("".join(told), "dim")))
     others = [source for source in sources if not _is_test_split(source)]
     if others:
@@ -98,7 +108,7 @@ def meeting_rows(width: int, meetings: Sequence[Meeting]) -> Iterator[Row]:
     """Every two sources against each other."""
     for met in meetings:
         first, second = one_line(met.first.name, 30), one_line(met.second.name, 30)
-        yield from heading(f"{second} against {first}", "McNemar, on the instances that both count")
+        yield from heading(f"{second} against {first}", "McNemar, on the instances that both count", width)
         for doubt in met.doubts:
             yield from text_rows(width, f"  ! {doubt}", "warn")
         pairs, result = met.result.pairs, met.result
@@ -135,7 +145,7 @@ def meeting_rows(width: int, meetings: Sequence[Meeting]) -> Iterator[Row]:
 
 def counted_rows(width: int, sources: Sequence[Source]) -> Iterator[Row]:
     """What each source counts, what not, and why."""
-    yield from heading("Counted and not counted")
+    yield from heading("Counted and not counted", "", width)
     for index, source in enumerate(sources):
         counts = source.figures.counts
         name = f"{one_line(source.name, 30)}: " if len(sources) > 1 else ""
@@ -147,11 +157,10 @@ def counted_rows(width: int, sources: Sequence[Source]) -> Iterator[Row]:
                 yield Row(content, Behind(kind="status", name=status), index, f"{name}{status}")
         if undecided := counts.get("undecided", 0):
             words = "undecided: counted as not right, the range says what they could still become"
-            yield from text_rows(width, f"    {undecided:>6} {words}", "warn")
+            yield from counted_row(width, undecided, words, index, f"{name}undecided", source.undecided)
         if source.waiting:
-            evaluates = f"({key('scores.evaluate')} evaluates)"
-            words = f"    {source.waiting:>6} not scored yet: no figure counts them {evaluates}"
-            yield from text_rows(width, words, "warn")
+            words = f"not scored yet: no figure counts them ({key('scores.evaluate')} evaluates)"
+            yield from counted_row(width, source.waiting, words, index, f"{name}not scored yet", source.waits)
         if source.elsewhere:
             words = "of the report are not in the dataset that is open: figures count them, the list cannot show them"
             yield from text_rows(width, f"    {source.elsewhere:>6} {words}", "warn")
@@ -159,9 +168,18 @@ def counted_rows(width: int, sources: Sequence[Source]) -> Iterator[Row]:
             yield from text_rows(width, f"           {note}", "dim")
 
 
+def counted_row(
+    width: int, number: int, words: str, index: int, named: str, keys: frozenset[tuple[int, str, str]]
+) -> Iterator[Row]:
+    """A count in words, wrapped; its first row leads to the instances behind it."""
+    rows = list(text_rows(width, f"    {number:>6} {words}", "warn"))
+    yield rows[0]._replace(source=index, words=named, keys=keys)
+    yield from rows[1:]
+
+
 def decider_rows(width: int, sources: Sequence[Source]) -> Iterator[Row]:
     """Who ruled how often, and how far a person agrees with the judge."""
-    yield from heading("Who decided", "rulings by gate")
+    yield from heading("Who decided", "rulings by gate", width)
     for source in sources:
         name = f"{one_line(source.name, 30)}  " if len(sources) > 1 else ""
         for gate, deciders in source.figures.decided.items():
