@@ -60,6 +60,40 @@ async def to_row(pilot: Pilot[int], words: str) -> None:
     await pilot.press("home", *["down"] * place)
 
 
+async def test_a_bar_leads_to_its_instances_by_mouse(store: Store) -> None:
+    async with opened(wiring(store)) as (app, pilot):
+        await pilot.press("V")
+        await until_scored(pilot)
+        await pilot.press("S")
+        await until_shown(pilot, "Failure sieve")
+        screen = scores(app)
+        view = screen.query_one("#scores")
+        place = next(
+            n for n, row in enumerate(screen.rows.rows) if row.words == "second, capability 4, still right after answer"
+        )
+        view.scroll_to(y=max(place - 5, 0), animate=False, force=True)
+        await pilot.pause()
+        spot = (30, place - int(view.scroll_offset.y))
+        await pilot.click("#scores", offset=spot)
+        await until_shown(pilot, "second, capability 4, still right after answer enter lists 3 instances")
+        await pilot.click("#scores", offset=spot)
+        await until(pilot, lambda: isinstance(app.screen, InstancesScreen), "the list")
+        assert {entry.uuid for entry in app.instances.listing.shown} == {"u-1", "u-2", "u-3"}
+
+
+async def test_what_is_not_scored_yet_leads_to_its_instances(store: Store) -> None:
+    async with opened(wiring(store)) as (app, pilot):
+        await pilot.press("v")
+        await until(pilot, lambda: bool(app.instances.listing.entries[0].verdicts), "a verdict")
+        await pilot.press("S")
+        await until_shown(pilot, "leaderboard (mean)")
+        await to_row(pilot, "first: not scored yet")
+        await until_shown(pilot, "enter lists 2 instances")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, InstancesScreen), "the list")
+        assert {entry.uuid for entry in app.instances.listing.shown} == {"u-2", "u-3"}
+
+
 async def test_scores_lead_from_a_bar_to_the_instances_behind_it(store: Store) -> None:
     async with opened(wiring(store)) as (app, pilot):
         await pilot.press("V")
@@ -128,7 +162,7 @@ async def test_what_is_not_scored_is_said_and_scored_from_here(store: Store) -> 
         assert "33.3%" in squeezed(app)
         assert all(len(row) <= 80 for row in rows(app))
         await pilot.press("v")
-        await until_shown(pilot, "Everything that is open is scored.")
+        await until_shown(pilot, "All that can be scored is scored.")
 
 
 async def test_figures_of_the_rows_that_the_list_shows(store: Store) -> None:
