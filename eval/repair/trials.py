@@ -20,7 +20,7 @@ from eval.repair.sentences import sentence
 from eval.repair.sides import Sides, aligned, side_calls
 from eval.waterfall import evaluate
 from sessions.dataflow import ANSWER, PredictionAnalysis
-from sessions.dataflow.flows import Written
+from sessions.dataflow.printed import Written
 from sessions.drivers.ground_truth import answer_text
 from sessions.trajectory import Answer, CallTool, ExecutedTrajectory, Step, Trajectory
 from toolenv.environment import ToolEnvironment

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from sessions.dataflow.calls import MadeCall
+from sessions.dataflow.printed import Printed
+from sessions.dataflow.searched import SearchedText
 from toolenv.environment import TableView
 from toolenv.model import Json, Source
-from toolenv.values import Atom, Key, atoms, decode, key, normal_text
+from toolenv.values import Atom, atoms, decode, key, normal_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,10 +26,10 @@ class ResponseFacts:
 
     ``printed`` maps the key of each printed value to the value as printed, in document order. ``lengths`` are the
     numbers of items of its lists and of rows of its peek. ``passages`` are retrieved texts as printed. ``lists`` are
-    its lists of numbers, from which sums and extremes follow.
+    its lists of numbers, from which sums and extremes follow. ``searched`` are the passages, ready to be searched.
     """
 
-    printed: Mapping[Key, Atom]
+    printed: Printed
     passages: tuple[str, ...] = ()
     empty: bool = False
     lengths: tuple[int, ...] = ()
@@ -35,6 +37,10 @@ class ResponseFacts:
     records: int | None = None
     table: TableView | None = None
     structure: frozenset[str] = frozenset()
+    searched: tuple[SearchedText, ...] = field(init=False, repr=False, compare=False, default=())
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "searched", tuple(map(SearchedText, self.passages)))
 
     @property
     def passage_keys(self) -> tuple[str, ...]:
@@ -96,7 +102,7 @@ def _read_text(text: str, source: Source) -> ResponseFacts:
     printed = _printed(atoms(value))
     empty = not printed if isinstance(value, dict | list) else isinstance(value, str) and not value.strip()
     return ResponseFacts(
-        printed={} if empty else printed,
+        printed=Printed() if empty else printed,
         empty=empty,
         lengths=tuple(len(items) for items in _lists(value)),
         lists=tuple(numbers for items in _lists(value) for numbers in _number_lists(items)),
@@ -104,8 +110,8 @@ def _read_text(text: str, source: Source) -> ResponseFacts:
     )
 
 
-def _printed(values: Iterator[Atom]) -> dict[Key, Atom]:
-    printed: dict[Key, Atom] = {}
+def _printed(values: Iterator[Atom]) -> Printed:
+    printed = Printed()
     for value in values:
         printed.setdefault(key(value), value)
     return printed
@@ -133,7 +139,7 @@ def _peeked(peek: Mapping[str, Json]) -> ResponseFacts:
 
 def _retrieved(value: Json) -> ResponseFacts:
     passages = tuple(_passages(value))
-    return ResponseFacts(printed={}, passages=passages, empty=not passages)
+    return ResponseFacts(printed=Printed(), passages=passages, empty=not passages)
 
 
 def _passages(value: Json) -> Iterator[str]:

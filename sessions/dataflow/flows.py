@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from sessions.dataflow.calls import MadeCall, MadeCalls
 from sessions.dataflow.facts import ResponseFacts, facts_of
+from sessions.dataflow.printed import Written
 from toolenv.model import Json, Source
-from toolenv.values import Atom, Key, ValueIndex, atoms, key, keys_equal, normal_text, numbers_in, occurs, text_occurs
+from toolenv.values import Atom, Key, atoms, key, occurs
 
 ANSWER = 0
 """The number of the answer as the target of a flow."""
@@ -63,33 +64,6 @@ def written_atoms(made: MadeCall) -> Iterator[tuple[str, Atom]]:
             if atom is None or isinstance(atom, bool) or (made.source == "RAG" and not isinstance(atom, str)):
                 continue
             yield name, atom
-
-
-class Written:
-    """Values that were written (in arguments, in an answer), ready to be asked whether another value stands in them.
-
-    A value stands in a written one when it equals it or is a whole token of its text. A single letter or sign counts
-    only by itself, for in running text it may be anything.
-    """
-
-    __slots__ = ("_exact", "_numbers", "_texts")
-
-    def __init__(self, written: Iterable[Atom]) -> None:
-        self._exact = ValueIndex()
-        self._numbers = ValueIndex()
-        self._texts: list[str] = []
-        for atom in written:
-            self._exact.add(key(atom))
-            if isinstance(atom, str):
-                self._texts.append(normal_text(atom))
-                self._numbers.update(number for _, _, number in numbers_in(atom))
-
-    def __contains__(self, wanted: Key) -> bool:
-        if wanted in self._exact:
-            return True
-        if isinstance(wanted, str):
-            return len(wanted) > 1 and any(text_occurs(wanted, text) for text in self._texts)
-        return wanted is not None and wanted in self._numbers
 
 
 def handles_of(calls: MadeCalls) -> Iterator[tuple[MadeCall, Mapping[str, MadeCall]]]:
@@ -158,14 +132,15 @@ def _value_flows(
 ) -> Iterator[Flow]:
     """One flow for each value and argument, from the first response that shows the value."""
     seen: set[tuple[str, Key]] = set()
+    asked = [
+        (name, atom, Written((atom,))) for name, atom in written if not (isinstance(atom, str) and atom in handles)
+    ]
     for made in earlier:
         found = facts.get(made.number)
         if found is None:
             continue
-        for name, atom in written:
-            if isinstance(atom, str) and atom in handles:
-                continue
-            for wanted, shown in _carried(found, atom):
+        for name, atom, whole in asked:
+            for wanted, shown in _carried(found, atom, whole):
                 if (name, wanted) not in seen:
                     seen.add((name, wanted))
                     yield Flow(
@@ -173,8 +148,11 @@ def _value_flows(
                     )
 
 
-def _carried(found: ResponseFacts, atom: Atom) -> Iterator[tuple[Key, Atom]]:
-    """The values of a response that are written in ``atom``: printed values, or ``atom`` itself in a passage."""
+def _carried(found: ResponseFacts, atom: Atom, written: Written) -> Iterator[tuple[Key, Atom]]:
+    """The values of a response that are written in ``atom``: printed values, or ``atom`` itself in a passage.
+
+    ``written`` is ``atom`` ready to be asked.
+    """
     if found.passages:
         if stands_in_passages(atom, found):
             yield key(atom), atom
@@ -184,14 +162,14 @@ def _carried(found: ResponseFacts, atom: Atom) -> Iterator[tuple[Key, Atom]]:
         yield whole, found.printed[whole]
         return
     if isinstance(atom, str):
-        written = Written((atom,))
-        yield from ((wanted, shown) for wanted, shown in found.printed.items() if wanted in written)
+        yield from written.standing(found.printed)
     elif isinstance(atom, float) or isinstance(whole, float):
-        near = next((k for k in found.printed if keys_equal(k, whole)), None)
-        if near is not None:
-            yield near, found.printed[near]
+        near = set(found.printed.equal(whole))
+        if near:
+            first = next(k for k in found.printed if k in near)
+            yield first, found.printed[first]
 
 
 def stands_in_passages(atom: Atom, found: ResponseFacts) -> bool:
     """Whether a value stands in a retrieved passage as a whole token."""
-    return any(occurs(atom, passage) for passage in found.passages)
+    return any(passage.holds(atom) for passage in found.searched)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,9 +12,10 @@ from sessions.dataflow.calls import MadeCall, MadeCalls, made_calls
 from sessions.dataflow.computed import computes_from_nowhere
 from sessions.dataflow.facts import ResponseFacts, facts_of
 from sessions.dataflow.flows import HopGraph, hop_graph
+from sessions.dataflow.printed import Printed
 from sessions.trajectory import Answer, ExecutedTrajectory
 from toolenv.environment import TableView
-from toolenv.values import Key, ValueIndex, normal_text, occurs
+from toolenv.values import Key, ValueIndex, normal_text
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,19 @@ class PredictionAnalysis:
             return None
         return self._first[self.values.match(k)]
 
+    def find_all_values(self, printed: Printed) -> int | None:
+        """The call by which every one of some values is there; 0 for none of them."""
+        first = self._first
+        with suppress(KeyError):
+            return max(map(first.__getitem__, printed), default=0)
+        last = 0
+        for k in printed:
+            found = self.find_value(k)
+            if found is None:
+                return None
+            last = max(last, found)
+        return last
+
     def find_length(self, length: int) -> int | None:
         """The call that shows a list of so many items."""
         return self._lengths.get(length)
@@ -108,7 +123,8 @@ class PredictionAnalysis:
 
     def find_in_passages(self, value: str | int | float | bool | None) -> int | None:
         """The call that retrieved a passage in which a value stands as a whole token."""
-        return next((number for number, passage in self.passages if occurs(value, passage)), None)
+        holds = (number for number, found in self.facts.items() for each in found.searched if each.holds(value))
+        return next(holds, None)
 
     def find_column(self, table: TableView, index: int) -> int | None:
         return next((number for number, view in self.tables if tables.has_column(view, table, index)), None)

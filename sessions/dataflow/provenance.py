@@ -9,6 +9,7 @@ from typing import Literal
 
 from sessions.dataflow.calls import OPENING_TOOL
 from sessions.dataflow.facts import ResponseFacts, response_facts
+from sessions.dataflow.searched import SearchedText
 from sessions.trajectory import CallTool, Step, Trajectory
 from toolenv.model import Instance, Json, ToolCall, ToolSpec
 from toolenv.policy import source_of
@@ -75,7 +76,7 @@ class _Past:
     number: int
     facts: ResponseFacts
     values: ValueIndex
-    text: str
+    text: SearchedText
 
 
 class _Known:
@@ -112,7 +113,7 @@ class _Known:
             number=0 if step.opening else self._number,
             facts=facts,
             values=ValueIndex(keys),
-            text=result.text,
+            text=SearchedText(result.text),
         )
         self.calls.append(made)
         for each in keys:
@@ -131,7 +132,7 @@ class _Known:
             return next((made for made in self.with_passages if _in_response(atom, made)), None)
         if len(normal_text(atom)) <= 1:
             return None
-        return next((made for made in self.calls if occurs(atom, made.text)), None)
+        return next((made for made in self.calls if made.text.holds(atom)), None)
 
 
 class _Latest(threading.local):
@@ -260,8 +261,8 @@ def _in_response(atom: Atom, made: _Past) -> bool:
     if key(atom) in made.values or (isinstance(atom, str) and atom in made.facts.structure):
         return True
     if not isinstance(atom, str):
-        return any(occurs(atom, passage) for passage in made.facts.passages)
-    return len(normal_text(atom)) > 1 and occurs(atom, made.text)
+        return any(passage.holds(atom) for passage in made.facts.searched)
+    return len(normal_text(atom)) > 1 and made.text.holds(atom)
 
 
 def _named_by_schema(spec: ToolSpec | None, name: str) -> Mapping[Exempt, tuple[Json, ...]]:

@@ -100,8 +100,8 @@ def _steps_of_all(facts: ResponseFacts, prediction: PredictionAnalysis) -> Itera
     if facts.empty:
         yield prediction.find_empty()
         return
-    for k in facts.printed:
-        yield prediction.find_value(k)
+    if facts.printed:
+        yield prediction.find_all_values(facts.printed)
     for passage in facts.passage_keys:
         yield prediction.find_passage(passage)
     if facts.table is not None:

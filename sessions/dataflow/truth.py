@@ -10,7 +10,8 @@ from typing import Literal
 from sessions.dataflow import tables
 from sessions.dataflow.calls import MadeCall, MadeCalls, made_calls
 from sessions.dataflow.facts import ResponseFacts, facts_of
-from sessions.dataflow.flows import HopGraph, Written, handles_of, hop_graph, stands_in_passages, written_atoms
+from sessions.dataflow.flows import HopGraph, handles_of, hop_graph, stands_in_passages, written_atoms
+from sessions.dataflow.printed import Written
 from sessions.trajectory import ExecutedTrajectory
 from toolenv.model import Instance, Json
 from toolenv.policy import is_refusal
@@ -150,8 +151,8 @@ def _needs(hop: int, found: ResponseFacts, last: bool, written: list[Atom]) -> I
         else:
             yield from (Need(hop=hop, kind="value", key=k, shown=shown) for k, shown in found.printed.items())
         return
-    used = Written(written)
-    yield from (Need(hop=hop, kind="value", key=k, shown=shown) for k, shown in found.printed.items() if k in used)
+    used = Written(written).standing(found.printed)
+    yield from (Need(hop=hop, kind="value", key=k, shown=shown) for k, shown in used)
 
 
 def _beyond_peek(answer: Json, hops: list[TruthHop]) -> bool:
