@@ -15,6 +15,7 @@ from toolenv.errors import EnvironmentFailure
 from toolenv.model import Instance
 from toolenv.remote import RemoteEnvironment
 from toolenv.remote.connection import ServerGone, Unanswered
+from toolenv.remote.log import ServerLog
 from toolenv.remote.pool import RESTARTS
 
 
@@ -58,9 +59,7 @@ def logs(folder: Path) -> str:
 
 async def test_a_server_that_dies_in_a_call_is_named_with_its_last_words(make: Any) -> None:
     session = await make("dies").open(instance())
-    with pytest.raises(
-        ServerGone, match=r"small_server\.py exited \(code 7\): first cause \| last words; ask was"
-    ):
+    with pytest.raises(ServerGone, match=r"small_server\.py exited \(code 7\): first cause \| last words; ask was"):
         await session.call("ask", {})
 
 
@@ -110,6 +109,17 @@ async def test_stray_lines_are_skipped_counted_and_logged(make: Any, tmp_path: P
     assert any("printed 3 lines on its stdout" in problem for problem in environment.oddities)
     await environment.close()
     assert "stdout: server v1 starting..." in logs(tmp_path)
+
+
+def test_a_log_that_cannot_be_written_to_keeps_no_server_from_answering(tmp_path: Path) -> None:
+    for path in (tmp_path, Path("/dev/full"), tmp_path / "file" / "log"):
+        (tmp_path / "file").write_text("in the way")
+        log = ServerLog(path)
+        for _ in range(100):
+            log.stderr(b"x" * 1000 + b"\n")
+        log.stray_line(b"y")
+        log.close()
+        assert log.stray == 1 and len(log.tail()) == 12
 
 
 async def test_stderr_goes_to_a_file_and_to_no_terminal(

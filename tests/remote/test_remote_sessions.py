@@ -159,6 +159,32 @@ async def test_a_closed_session_and_a_closed_environment_fail_in_words(make: Any
         await environment.open(instance(capability=2))
 
 
+async def test_a_server_that_starts_while_its_pool_is_closed_is_closed_too() -> None:
+    class Starting:
+        problems: tuple[str, ...] = ()
+        connections: tuple[Any, ...] = ()
+        closed = False
+        begun = asyncio.Event()
+        go_on = asyncio.Event()
+
+        async def start(self) -> None:
+            self.begun.set()
+            await self.go_on.wait()
+
+        async def close(self) -> None:
+            self.closed = True
+
+    bundle = Starting()
+    servers = pool.Pool("towns", lambda number: bundle, ())  # type: ignore[arg-type, return-value]
+    sharing = asyncio.create_task(servers.share())
+    await bundle.begun.wait()
+    await servers.close()
+    bundle.go_on.set()
+    with pytest.raises(EnvironmentFailure, match="towns is closed"):
+        await sharing
+    assert bundle.closed and servers.bundles == []
+
+
 # --- other capabilities -----------------------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -29,7 +30,10 @@ def _picture(match: re.Match[str]) -> str:
 
 
 class ServerLog:
-    """The log of one server process. ``tail`` are its last lines of stderr."""
+    """The log of one server process. ``tail`` are its last lines of stderr.
+
+    A file that cannot be written to is given up: it never keeps a server from answering.
+    """
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
@@ -40,8 +44,9 @@ class ServerLog:
         self._written = 0
         self._stream: TextIO | None = None
         if path is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._stream = path.open("w", encoding="utf-8", errors="replace")
+            with suppress(OSError):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._stream = path.open("w", encoding="utf-8", errors="replace")
 
     def stderr(self, chunk: bytes, *, last: bool = False) -> None:
         lines = (self._rest + self._decoder.decode(chunk, last)).split("\n")
@@ -68,10 +73,17 @@ class ServerLog:
         if self._stream is None or self._written > LIMIT:
             return
         self._written += len(text)
-        self._stream.write(text if self._written <= LIMIT else "... the rest was dropped\n")
+        try:
+            self._stream.write(text if self._written <= LIMIT else "... the rest was dropped\n")
+        except OSError:
+            self._give_up()
 
     def close(self) -> None:
         self.stderr(b"", last=True)
-        if self._stream is not None:
-            self._stream.close()
-            self._stream = None
+        self._give_up()
+
+    def _give_up(self) -> None:
+        stream, self._stream = self._stream, None
+        if stream is not None:
+            with suppress(OSError):
+                stream.close()

@@ -155,10 +155,13 @@ class Pool:
             raise
         async with self._changed:
             self._starting -= 1
-            bundle.holder = session
-            self.bundles.append(bundle)
-            self._changed.notify_all()
-        return bundle
+            if not self._closed:
+                bundle.holder = session
+                self.bundles.append(bundle)
+                self._changed.notify_all()
+                return bundle
+        await bundle.close()
+        raise EnvironmentFailure(f"{self.name} is closed.")
 
 
 def problems_of(bundle: Bundle) -> list[str]:
