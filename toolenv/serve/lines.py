@@ -15,8 +15,9 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from toolenv.decoding import decoded
 from toolenv.environment import ToolEnvironment, ToolSession
-from toolenv.errors import EnvironmentFailure
+from toolenv.errors import VakraError
 from toolenv.model import Instance, Json, ToolSpec
 
 VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -87,8 +88,8 @@ class LineServer:
                 if not line.strip():
                     continue
                 try:
-                    message = json.loads(line)
-                except (ValueError, RecursionError):
+                    message = decoded(line)
+                except ValueError:
                     self._refuse(None, _PARSE_ERROR, "a message is one line of JSON")
                     continue
                 if not self._shaken and _is_later(message):
@@ -114,7 +115,7 @@ class LineServer:
             result = await self._answer(method, params if isinstance(params, dict) else {})
         except _Refusal as refusal:
             self._refuse(identity, refusal.code, str(refusal))
-        except EnvironmentFailure as failure:
+        except VakraError as failure:
             self._refuse(identity, _INTERNAL, str(failure))
         else:
             self._wire.send({"id": identity, "result": result})

@@ -20,7 +20,7 @@ from mcp.shared.subscriptions import ToolsListChanged
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from toolenv.environment import ToolEnvironment, ToolSession
-from toolenv.errors import EnvironmentFailure, VakraError
+from toolenv.errors import VakraError
 from toolenv.model import Instance
 from toolenv.serve.lines import Wire, listed
 
@@ -119,6 +119,8 @@ class ToolServer:
             except VakraError as error:
                 raise MCPError(code=types.INTERNAL_ERROR, message=str(error)) from error
             client = self._sessions.setdefault(key, _Client(session))
+            if client.session is not session:  # another request of this client has opened one meanwhile
+                await session.close()
             while len(self._sessions) > OPEN_SESSIONS:
                 await self._sessions.popitem(last=False)[1].session.close()
         self._sessions.move_to_end(key)
@@ -127,7 +129,10 @@ class ToolServer:
     async def _list_tools(self, context: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         client = await self._client(context)
         async with client.turn:
-            tools = await client.session.list_tools()
+            try:
+                tools = await client.session.list_tools()
+            except VakraError as error:
+                raise MCPError(code=types.INTERNAL_ERROR, message=str(error)) from error
         return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in listed(tools)])
 
     async def _call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -136,7 +141,7 @@ class ToolServer:
             client.changed = False
             try:
                 result = await client.session.call(params.name, params.arguments or {})
-            except EnvironmentFailure as error:
+            except VakraError as error:
                 raise MCPError(code=types.INTERNAL_ERROR, message=str(error)) from error
             if client.changed:
                 await self._tell(context)
