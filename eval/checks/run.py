@@ -93,9 +93,9 @@ class _Checker:
                 detail = f"call {failed.number} ({failed.call.name}) answers {shortened(failed.text, 200)!r}"
                 return [_on(instance, "ground truth fails", detail)], None
             verdict = await self._verdict(instance, truth)
+            return list(self._findings(instance, truth, verdict)), verdict.passed is True
         except (EnvironmentFailure, DataError) as error:
             return [_on(instance, "cannot be executed", str(error))], None
-        return list(self._findings(instance, truth, verdict)), verdict.passed is True
 
     async def _verdict(self, instance: Instance, truth: Truth) -> Verdict:
         """The oracle's verdict: the ground truth's own calls and answer, executed afresh as a prediction."""

@@ -8,7 +8,7 @@ from sessions.dataflow.calls import MadeCalls
 from toolenv.build.decontamination import AskedFact, asked_fact, leaks
 from toolenv.build.source import Passage
 from toolenv.dataset import Dataset
-from toolenv.decoding import decoded_file
+from toolenv.documents.passages import DocumentFile
 from toolenv.model import Instance
 from toolenv.policy import applicability_of, policy_of
 from toolenv.values import atoms, decode
@@ -26,7 +26,8 @@ class Collections:
     def overlaps(self, instance: Instance, calls: MadeCalls) -> Iterator[str]:
         """A sentence for every passage that names an entity of an API hop together with what the hop gives.
 
-        Where a policy forbids the documents or sends to the dashboards first, no passage offers another way.
+        Where a policy forbids the documents or sends to the dashboards first, no passage offers another way. Raises
+        ``EnvironmentFailure`` for documents that cannot be read.
         """
         policy = policy_of(instance)
         if (policy.forbidden == "RAG" or policy.preferred == "API") and applicability_of(instance) == "applies":
@@ -43,10 +44,6 @@ class Collections:
     def _of(self, name: str) -> tuple[Passage, ...]:
         if name not in self._passages:
             path = self._dataset.documents(name)
-            content = decoded_file(path.read_bytes()) if path is not None else []
-            self._passages[name] = tuple(
-                Passage(doc_id=str(p.get("doc_id")), text=p["text"])
-                for p in content
-                if isinstance(p, dict) and isinstance(p.get("text"), str)
-            )
+            found = DocumentFile(path).passages() if path is not None else ()
+            self._passages[name] = tuple(Passage(doc_id=passage.id, text=passage.text) for passage in found)
         return self._passages[name]

@@ -115,6 +115,14 @@ async def test_a_passage_that_answers_an_endpoint_is_found(copied: Path) -> None
     assert all("w9" in f.detail for f in found)
 
 
+async def test_documents_that_cannot_be_read_are_a_finding(copied: Path) -> None:
+    (copied / "documents" / "weather_docs.json").write_text('[{"doc_id": "w9", ', encoding="utf-8")
+    report = await checked(copied)
+    found = [f for f in report.findings if f.kind == "cannot be executed"]
+    assert found and not report.holds
+    assert all("weather_docs.json" in f.detail for f in found)
+
+
 async def test_ties_in_endpoints_are_found(copied: Path) -> None:
     path = copied / "endpoints" / "music.json"
     content = json.loads(path.read_text(encoding="utf-8"))
