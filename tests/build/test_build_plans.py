@@ -131,6 +131,7 @@ def test_plans_that_are_none(content: str, words: str, tmp_path: Path, capsys: p
 
 def test_a_plan_says_everything_of_its_domains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "--db cannot go with --plan" in fails(["--plan", "p", "--db", "d", "--out", "o"], capsys)
+    assert "--seed cannot go with --plan" in fails(["--plan", "p", "--seed", "0", "--out", "o"], capsys)
     assert "--out must be given" in fails(["--plan", "p"], capsys)
     assert "cannot be read" in fails(["--plan", str(tmp_path / "p"), "--out", str(tmp_path / "o")], capsys)
 

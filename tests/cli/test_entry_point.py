@@ -73,6 +73,7 @@ def test_help_imports_nothing_heavy(arguments: list[str], tmp_path: Path) -> Non
         (["--nonsense"], "unrecognized arguments"),
         (["--capability", "7"], "invalid choice"),
         (["--out", "x.json"], "--out needs --batch"),
+        (["--fail-under", "0"], "--fail-under needs --batch"),
         (["--batch", "--concurrency", "0", "x"], "less than 1"),
         (["--batch", "--fail-under", "40", "x"], "between 0 and 1"),
         ([], "needs a terminal"),

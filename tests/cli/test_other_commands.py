@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -150,6 +151,21 @@ def test_doctor(world: World) -> None:
     ill = run(world, "doctor", world.data)
     assert ill.returncode == 4
     assert "no environment serves capability 1 of the domain 'farm'" in ill.stdout
+
+
+def test_doctor_tells_of_folders_whose_names_are_no_text(world: World) -> None:
+    folder = os.fsdecode(os.fsencode(world.root) + b"/odd\xff")
+    shutil.copytree(world.data, folder)
+    done = subprocess.run(
+        world.command("doctor", folder, "--json"),
+        cwd=world.root,
+        env=world.environment,
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode in (0, 4), done.stderr
+    assert "odd\ufffd" in json.dumps(json.loads(done.stdout), ensure_ascii=False)
 
 
 def test_only_commands_that_exist_are_listed(world: World) -> None:

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import TYPE_CHECKING
 
 from toolenv.errors import DataError
-from vakra_tui.cli.parser import Parser, add_environment
+from vakra_tui.cli.parser import Parser, add_environment, was_given
 from vakra_tui.cli.streams import narrate, stdout
 from vakra_tui.options import Options
 from vakra_tui.text import sanitize
@@ -52,7 +52,7 @@ def main(argv: Sequence[str]) -> int:
     if arguments.check is not None:
         return _run(_check(arguments))
     if arguments.plan is not None:
-        given = [name for name in _OF_ONE_DOMAIN if getattr(arguments, name) not in (None, False)]
+        given = [name for name in _OF_ONE_DOMAIN if was_given(getattr(arguments, name))]
         if given:
             parser.error(f"--{given[0].replace('_', '-')} cannot go with --plan; say it in the plan")
     wanted = ("plan", "out") if arguments.plan is not None else ("db", "questions", "domain", "out")
@@ -278,7 +278,9 @@ def _lines(split: str, report: CheckReport) -> list[str]:
 def _write_report(path: Path, reports: Mapping[str, CheckReport]) -> None:
     import msgspec
 
-    content = msgspec.json.format(msgspec.json.encode(dict(reports)), indent=1)
+    from eval.scored import encoded
+
+    content = msgspec.json.format(encoded(dict(reports)), indent=1)
     try:
         path.write_bytes(content + b"\n")
     except OSError as error:

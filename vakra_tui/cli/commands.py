@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 
 from toolenv.errors import EnvironmentFailure, VakraError
-from vakra_tui.cli.parser import Parser, batch_options_of, main_parser, options_of
+from vakra_tui.cli.parser import Parser, batch_options_of, main_parser, options_of, was_given
 from vakra_tui.cli.streams import OutputGone, is_terminal, narrate
 
 COMMANDS = {
@@ -112,5 +112,5 @@ def _has_screen() -> bool:
 
 def _refuse_batch_options(parser: Parser, arguments: dict[str, object]) -> None:
     for name in BATCH_ONLY:
-        if arguments[name]:
+        if was_given(arguments[name]):
             parser.error(f"--{name.replace('_', '-')} needs --batch")

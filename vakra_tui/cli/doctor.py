@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from eval.scored import encoded
 from toolenv.errors import VakraError
 from toolenv.model import Json
 from vakra_tui import __version__
@@ -47,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
     found = asyncio.run(examine(options))
     with stdout() as stream:
         if arguments.json:
-            stream.write(msgspec.json.format(msgspec.json.encode(found), indent=1) + b"\n")
+            stream.write(msgspec.json.format(encoded(found), indent=1) + b"\n")
         else:
             stream.write(text(found).encode() + b"\n")
     return UNHEALTHY if any(section.get("problems") for section in found.values()) else HEALTHY

@@ -26,6 +26,11 @@ def at_least_one(text: str) -> int:
     return number
 
 
+def was_given(value: object) -> bool:
+    """Whether an option without a default of its own was given; 0 and an empty text were."""
+    return value is not None and value is not False
+
+
 def share(text: str) -> float:
     number = float(text)
     if not 0 <= number <= 1:

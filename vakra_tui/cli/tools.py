@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from eval.scored import encoded
 from toolenv.decoding import decoded, what_is_wrong
 from toolenv.environment import ToolSession
 from toolenv.errors import DataError
@@ -101,7 +102,7 @@ async def _open(session: ToolSession, instance: Instance) -> None:
 def _list(tools: Sequence[ToolSpec], *, as_json: bool) -> int:
     with stdout() as stream:
         if as_json:
-            stream.write(msgspec.json.format(msgspec.json.encode(list(tools)), indent=1) + b"\n")
+            stream.write(msgspec.json.format(encoded(list(tools)), indent=1) + b"\n")
             return 0
         for tool in tools:
             lines = tool.description.strip().splitlines() or [""]
