@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
@@ -90,9 +90,9 @@ class PersonStore(BaseStore):
                 RequestRecord(
                     kind=row.kind,
                     model=row.model,
-                    request=json.loads(codec.unpacked(row.asked, "A request")),
-                    response=json.loads(codec.unpacked(row.answered, "A response")),
-                    usage=json.loads(row.usage),
+                    request=codec.decoded(codec.unpacked(row.asked, "A request"), Any, "A request"),
+                    response=codec.decoded(codec.unpacked(row.answered, "A response"), Any, "A response"),
+                    usage=codec.decoded(codec.as_bytes(row.usage), dict[str, Any], "The use of a request"),
                     duration_s=row.duration_s,
                     branch=row.branch,
                     position=row.position,
@@ -154,7 +154,10 @@ class PersonStore(BaseStore):
 
         def read(connection: Connection) -> tuple[RunRecord, ...]:
             rows = connection.execute(statement)
-            return tuple(RunRecord(**{**row._mapping, "detail": json.loads(row.detail)}) for row in rows)
+            return tuple(
+                RunRecord(**{**row._mapping, "detail": codec.decoded(codec.as_bytes(row.detail), Any, "A run")})
+                for row in rows
+            )
 
         return self.read(read)
 

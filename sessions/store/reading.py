@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
 from sqlalchemy import ColumnElement, Connection, Row, Select, exists, func, or_, select, tuple_
 
 from sessions.branches import Branch, Cursor, Drift, Tree
@@ -269,4 +268,7 @@ def verdicts(connection: Connection, session_id: int) -> tuple[StoredVerdict, ..
         .where(c.session_id == session_id)
         .order_by(c.id)
     )
-    return tuple(StoredVerdict(**{**row._mapping, "body": msgspec.json.decode(row.body)}) for row in rows)
+    return tuple(
+        StoredVerdict(**{**row._mapping, "body": codec.decoded(codec.as_bytes(row.body), Any, "A verdict")})
+        for row in rows
+    )

@@ -293,6 +293,18 @@ def test_what_a_person_keeps(store: Store) -> None:
     assert [msgspec.structs.replace(each, created_at=0.0) for each in store.requests(session.id)] == [request]
 
 
+def test_what_strict_json_has_no_word_for_comes_back(store: Store) -> None:
+    session = begun(store, made("a"))
+    for odd in ("\ud800", 2**70, math.inf, math.nan):
+        verdict = StoredVerdict(branch=0, steps=1, profile="p", judge="offline", passed=None, body={"x": odd})
+        store.put_verdict(session.id, verdict)
+        store.put_request(session.id, RequestRecord(kind="agent", model="m", request={"x": odd}, response=odd))
+        store.put_run(RunRecord(fingerprint=repr(odd), name="r", path="/r", detail={"x": odd}))
+        assert repr(store.load(session.key).verdicts[-1].body) == repr({"x": odd})
+        assert repr(store.requests(session.id)[-1].response) == repr(odd)
+        assert repr(next(run.detail for run in store.runs() if run.fingerprint == repr(odd))) == repr({"x": odd})
+
+
 def test_results_rulings_and_what_a_person_ruled(store: Store) -> None:
     store.put_results("one", [(f"u{n:04}", b'{"n": %d}' % n) for n in range(1200)])
     store.put_results("one", [("u0000", b'{"n": "again"}')])
