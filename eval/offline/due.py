@@ -196,9 +196,6 @@ def signs(text: str) -> Iterator[tuple[int, int, str]]:
             yield start, end, found.group()
 
 
-_BEFORE_NO = re.compile(r"(?:^|[.!?:,;\n(\"'=]|\b(?:is|are|was|answer))\s*$")
-
-
 def _before(text: str, start: int) -> str:
     """What stands before a position, as far as it matters; only the head of a text reads as one."""
     return text[:start] if start <= _REACH else "." + text[start - _REACH : start]

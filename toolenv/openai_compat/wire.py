@@ -59,10 +59,6 @@ def _merged(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return merged
 
 
-def _is_user_text(message: Mapping[str, Any]) -> bool:
-    return message.get("role") == "user" and isinstance(message.get("content"), str)
-
-
 def arguments_text(arguments: Any) -> str:
     """Arguments as one JSON text. An object encoded twice is unwrapped once; what is no JSON stays as it is."""
     if arguments is None or arguments == "":
