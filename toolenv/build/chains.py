@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 from toolenv.build.plan import (
@@ -22,6 +22,10 @@ from toolenv.build.plan import (
 )
 from toolenv.build.source import NotBuildable, Style
 from toolenv.model import Universe, UniverseTable, Value
+
+LONGEST_PREFIX = 40
+"""Characters of a table's part in the names of its columns, so that ``get_<table>_<column>s`` has 64 at most with a
+column of ordinary length."""
 
 
 class Ref(Value, frozen=True):
@@ -55,24 +59,36 @@ def make_chain(plan: SelectPlan, style: Style, *, uuid: str, domain: str, query:
 
 
 def make_universe(plan: SelectPlan, style: Style, *, uuid: str, domain: str, query: str) -> Universe:
-    """The tool universe that joins the plan's tables; one table alone gets the empty alias and bare column names."""
-    taken: dict[str, int] = {}
+    """The tool universe that joins the plan's tables; one table alone gets the empty alias and bare column names.
+
+    The names of getters are made of table and column (contract, section 1.4). A column's own part is fixed; a table's
+    is chosen so that an endpoint of a model takes the name: ASCII, not long, and another for each table.
+    """
+    taken: set[str] = set()
     tables = []
     for table in plan.tables:
-        prefix = re.sub(r"\W", "_", table.table)
-        number = taken.get(prefix, 0)
-        taken[prefix] = number + 1
+        name = _free_prefix(table.table, taken)
+        taken.add(name)
         tables.append(
             UniverseTable(
-                alias=table.alias if len(plan.tables) > 1 else "",
-                original_name=table.table,
-                modified_name=prefix if number == 0 else f"{prefix}_{number}",
+                alias=table.alias if len(plan.tables) > 1 else "", original_name=table.table, modified_name=name
             )
         )
     conditions = tuple((_written(j.left), _written(j.right), "INNER") for j in plan.joins)
     if len(plan.tables) > 1 and len(conditions) != len(plan.tables) - 1:
         raise NotBuildable("every joined table needs exactly one condition")
     return Universe(id=uuid, domain=domain, style=style, tables=tuple(tables), conditions=conditions, query=query)
+
+
+def _free_prefix(table: str, taken: Collection[str]) -> str:
+    """What stands before the columns of a table; ``taken`` are those of the tables before it."""
+    prefix = re.sub(r"[^A-Za-z0-9_]", "_", table)[:LONGEST_PREFIX]
+    if not prefix.strip("_"):
+        prefix = "table"
+    name, number = prefix, 1
+    while name in taken:
+        name, number = f"{prefix}_{number}", number + 1
+    return name
 
 
 def safe_name(column: str) -> str:

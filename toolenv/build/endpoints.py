@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 
@@ -18,6 +18,9 @@ from toolenv.dashboards.application import body
 from toolenv.dashboards.database import cell
 from toolenv.dashboards.definition import Endpoint
 from toolenv.model import Json
+
+LONGEST_NAME = 64
+"""Characters that a tool's name may have for the endpoints of models."""
 
 
 def refuse_other_answer(
@@ -76,7 +79,11 @@ class EndpointCatalogue:
         if known is not None:
             return known, template.arguments
         words = (template.subject, template.table, template.order, template.parameters)
-        name = self._free_name(question.operation_id or operation_id(*words))
+        if question.operation_id is not None:
+            name = self._free_name(lambda ending: f"{question.operation_id}{ending}")
+        else:
+            made = operation_id(*words)
+            name = self._free_name(lambda ending: _fitting(made, ending))
         endpoint = Endpoint(
             operation_id=name,
             path=f"/v1/{self._domain}/{name.removeprefix('get_')}",
@@ -93,9 +100,18 @@ class EndpointCatalogue:
         self._by_key = {key: known for key, known in self._by_key.items() if known is not endpoint}
         self._names.discard(endpoint.operation_id)
 
-    def _free_name(self, wanted: str) -> str:
-        name, number = wanted, 2
+    def _free_name(self, with_ending: Callable[[str], str]) -> str:
+        """The first name that no endpoint has: without an ending, else with a number."""
+        name, number = with_ending(""), 2
         while name in self._names:
-            name, number = f"{wanted}_{number}", number + 1
+            name, number = with_ending(f"_{number}"), number + 1
         self._names.add(name)
         return name
+
+
+def _fitting(name: str, ending: str) -> str:
+    """A made name and its ending, cut between two words where it is longer than an endpoint of a model takes."""
+    room = LONGEST_NAME - len(ending)
+    if len(name) > room:
+        name = name[: room + 1].rpartition("_")[0] or name[:room]
+    return name + ending
