@@ -100,3 +100,16 @@ async def test_a_flag_that_is_set_early_hides_no_other() -> None:
     await world.read_flags()
     assert (world.flag_of("u-1"), world.flag_of("u-2")) == ("odd", "wrong")
     await world.close()
+
+
+@pytest.mark.asyncio
+async def test_rulings_that_cannot_be_read_are_told_and_read_again_later() -> None:
+    store = Store.open("sqlite://")
+    store.put_human_ruling("sha256:toy", "run", "u-1", "grounded", {"outcome": "perhaps"})
+    world: Any = World(toy.wiring(store=store))  # type: ignore[arg-type]
+    world.open()
+    assert await world.rulings.about("run") == {}
+    assert "Your rulings cannot be read" in " ".join(world.problems)
+    store.put_human_ruling("sha256:toy", "run", "u-1", "grounded", {"outcome": "pass", "reason": "it is there"})
+    assert [ruling.outcome for ruling in (await world.rulings.about("run")).values()] == ["pass"]
+    await world.close()

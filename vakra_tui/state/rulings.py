@@ -26,18 +26,24 @@ GATE_WORDS: dict[Gate, str] = {
 class PersonRulings:
     """Rulings by what they are about: a run (its fingerprint), or one state of a branch of a session.
 
-    Read from the store once each. A store that cannot be read gives none; one that cannot be written raises.
+    Read from the store once each. Where that fails verdicts are made without them, which ``told`` hears; a store that
+    cannot be written raises.
     """
 
-    def __init__(self, keeping: Keeping, dataset: Callable[[], str]) -> None:
+    def __init__(self, keeping: Keeping, dataset: Callable[[], str], told: Callable[[str], None]) -> None:
         self._keeping = keeping
         self._dataset = dataset
+        self._told = told
         self._known: dict[str, dict[tuple[str, Gate], HumanRuling]] = {}
 
     async def about(self, subject: str) -> dict[tuple[str, Gate], HumanRuling]:
         """The rulings about a subject by (uuid, gate)."""
         if subject not in self._known:
-            self._known[subject] = await self._read(subject)
+            try:
+                self._known[subject] = await self._read(subject)
+            except (StoreError, msgspec.ValidationError) as error:
+                self._told(f"Your rulings cannot be read, so verdicts are made without them: {error}")
+                return {}
         return self._known[subject]
 
     async def _read(self, subject: str) -> dict[tuple[str, Gate], HumanRuling]:
@@ -46,10 +52,7 @@ class PersonRulings:
         store = self._keeping.ready()
         if store is None:
             return {}
-        try:
-            kept = await store.human_rulings(self._dataset(), subject)
-        except StoreError:
-            return {}
+        kept = await store.human_rulings(self._dataset(), subject)
         return {
             (uuid, msgspec.convert(gate, Gate)): msgspec.convert(ruling, HumanRuling)
             for (uuid, gate), ruling in kept.items()

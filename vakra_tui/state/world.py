@@ -134,7 +134,7 @@ class World(Gathering):
     @cached_property
     def rulings(self) -> PersonRulings:
         """What a person ruled."""
-        return PersonRulings(self.keeping, lambda: self.dataset_fingerprint)
+        return PersonRulings(self.keeping, lambda: self.dataset_fingerprint, self._say_unruled)
 
     @cached_property
     def dataset_fingerprint(self) -> str:
@@ -299,6 +299,11 @@ class World(Gathering):
         """Tell it among the problems, once: with the reason of the last refusal."""
         others = (problem for problem in self.problems if not problem.startswith(UNKEPT))
         self.problems = (*others, f"{UNKEPT}{error}")
+
+    def _say_unruled(self, why: str) -> None:
+        """Tell among the problems, once, that rulings of a person do not count."""
+        if why not in self.problems:
+            self.problems = (*self.problems, why)
 
     def _of_domain(self, entry: Entry, run: str) -> list[Entry]:
         """The rows that share a row's capability and domain and have something to score in a run."""
