@@ -60,6 +60,6 @@ class Engine:
         return await self.run(work())
 
     def post(self, target: asyncio.AbstractEventLoop, function: Callable[..., None], *arguments: Any) -> None:
-        """From engine code: have ``function`` called on the screen's loop."""
+        """Have a function called on a loop, the engine's own or another, for which nobody waits."""
         if not target.is_closed():
             target.call_soon_threadsafe(function, *arguments)
