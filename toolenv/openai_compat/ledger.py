@@ -14,6 +14,11 @@ from toolenv.openai_compat.settings import Budget, Prices
 CHARACTERS_PER_TOKEN = 4
 """The usual estimate; no vocabulary is at hand, so whatever is counted with it is called an estimate."""
 
+NO_PRICE = (
+    "A cap on cost is set, but the endpoint reports no cost and no price is known; set "
+    "VAKRA_TUI_JUDGE_PRICES or VAKRA_TUI_AGENT_PRICES to INPUT/OUTPUT a million tokens."
+)
+
 
 class Usage(Value, frozen=True):
     """Tokens of one reply; ``estimated`` where the endpoint did not count. ``cost`` is None where no price is known."""
@@ -64,7 +69,8 @@ def _amount(value: object) -> float | None:
 class Ledger:
     """Counts what was spent and holds back what requests in flight may still cost.
 
-    ``requests`` counts replies that were paid for. ``estimated`` tells that some of the tokens are estimates.
+    ``requests`` counts replies that were paid for. ``estimated`` tells that some of the tokens are estimates. Under a
+    cap on cost and without known prices the first request goes alone: its reply tells what the next ones may cost.
     """
 
     def __init__(self, budget: Budget, prices: Prices | None) -> None:
@@ -73,6 +79,8 @@ class Ledger:
         self._reserved = 0
         self._reserved_cost = 0.0
         self._changed = asyncio.Condition()
+        self._priceless = False
+        """A reply under a cap on cost came without a cost, so that no later one can be held under it."""
         self.requests = 0
         self.input_tokens = 0
         self.output_tokens = 0
@@ -86,11 +94,12 @@ class Ledger:
     async def reserve(self, tokens_in: int, tokens_out: int) -> Reservation:
         """Hold back room for one request. Waits for requests in flight if their end may make room.
 
-        Raises ``BudgetSpent`` when it cannot fit any more.
+        Raises ``BudgetSpent`` when it cannot fit any more, or when what it costs cannot be known.
         """
-        cost = self._price(tokens_in, tokens_out)
         async with self._changed:
-            while not self._fits(tokens_in + tokens_out, cost):
+            while not self._fits(tokens_in + tokens_out, cost := self._price(tokens_in, tokens_out)):
+                if self._priceless:
+                    raise BudgetSpent(NO_PRICE)
                 if not self._reserved:
                     raise BudgetSpent(self._refusal())
                 await self._changed.wait()
@@ -110,23 +119,27 @@ class Ledger:
                 self._count(usage)
             self._changed.notify_all()
         if usage is not None and usage.cost is None and self._budget.max_cost is not None:
-            raise BudgetSpent(
-                "A cap on cost is set, but the endpoint reports no cost and no price is known; set "
-                "VAKRA_TUI_JUDGE_PRICES or VAKRA_TUI_AGENT_PRICES to INPUT/OUTPUT a million tokens."
-            )
+            raise BudgetSpent(NO_PRICE)
 
     def _count(self, usage: Usage) -> None:
         self.requests += 1
         self.input_tokens += usage.input_tokens
         self.output_tokens += usage.output_tokens
         self.cost += usage.cost or 0.0
+        self._priceless = self._priceless or (usage.cost is None and self._budget.max_cost is not None)
         self.estimated = self.estimated or usage.estimated
 
     def _fits(self, tokens: int, cost: float) -> bool:
         caps = self._budget
         if caps.max_tokens is not None and self.tokens + self._reserved + tokens > caps.max_tokens:
             return False
+        if self._priceless or (caps.max_cost is not None and not self._price_known and self._reserved):
+            return False
         return caps.max_cost is None or self.cost + self._reserved_cost + cost <= caps.max_cost
+
+    @property
+    def _price_known(self) -> bool:
+        return self._prices is not None or self.tokens > 0
 
     def _price(self, tokens_in: int, tokens_out: int) -> float:
         if self._prices is None:
