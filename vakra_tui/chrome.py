@@ -13,11 +13,13 @@ from rich.text import Text
 from textual.app import SystemCommand
 from textual.binding import Binding, BindingType
 from textual.dom import DOMNode
+from textual.filter import Monochrome, NoColor
 from textual.geometry import Offset
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
-from vakra_tui import themes
+from toolenv.values import shortened
+from vakra_tui import ink, themes
 from vakra_tui.state.commands import chosen, commands_of, key_words
 from vakra_tui.state.config import THEMES, Config
 from vakra_tui.state.keys import keys_of
@@ -30,6 +32,10 @@ from vakra_tui.working import work
 
 if TYPE_CHECKING:
     from vakra_tui.state.engine import Engine
+
+LONGEST_TOAST = 400
+LONGEST_REPORT = 20_000
+"""Characters of a note and of a dialog: what is told may quote data, which may be of any size."""
 
 ERRORS_TOLD, WITHIN_S = 4, 3.0
 """So many errors of this program within so many seconds are dialogs; more of them end it."""
@@ -55,6 +61,13 @@ class Chrome(TypeAhead):
             self.register_theme(each)
         theme = self.config.theme or self.remembered.theme
         self.theme = theme if theme in THEMES else THEMES[0]
+        self.no_color = ink.wanted()
+        # The library would show colours as greys.
+        self._filters = [each for each in self._filters if not isinstance(each, Monochrome | NoColor)]
+        if self.no_color:
+            self._filters.append(ink.Ink())
+            self.register_theme(ink.INK)
+            self.theme = ink.INK.name
         self.tells_own_errors: bool | None = None
         self._errors: deque[float] = deque(maxlen=ERRORS_TOLD)
 
@@ -129,8 +142,11 @@ class Chrome(TypeAhead):
         self.choose_theme("light" if self.current_theme.dark else "dark")
 
     def choose_theme(self, name: str) -> None:
-        """Show a theme, and the next time again."""
-        self.theme = name
+        """Show a theme, and the next time again; without colours, only then."""
+        if self.no_color:
+            self.toast("NO_COLOR is set: the theme shows when it is not.")
+        else:
+            self.theme = name
         self.keep(theme=name)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -165,13 +181,18 @@ class Chrome(TypeAhead):
 
     def toast(self, text: str, *, warn: bool = False) -> None:
         """A short note at the corner."""
-        self.notify(sanitize(text), severity="warning" if warn else "information", markup=False, timeout=4)
+        self.notify(
+            sanitize(shortened(text, LONGEST_TOAST)),
+            severity="warning" if warn else "information",
+            markup=False,
+            timeout=4,
+        )
 
     def report(self, text: str, *, title: str = "That did not work") -> None:
         """A dialog with an error and what to do."""
         from vakra_tui.screens.message import MessageScreen
 
-        self.push_screen(MessageScreen(title, text))
+        self.push_screen(MessageScreen(shortened(title, LONGEST_TOAST), shortened(text, LONGEST_REPORT)))
 
     def tell_config(self) -> None:
         """A dialog with what in the config file cannot be used, where there is anything."""
@@ -209,6 +230,9 @@ class Chrome(TypeAhead):
         """An error in background work is a dialog; one that ends a part of the screen ends the program in order."""
         if not self._tells_errors:
             super()._handle_exception(error)
+        elif self._exit:
+            # A screen that was being opened when the program began to end has no parts to find any more.
+            self._kept(error)
         elif isinstance(error, WorkerFailed):
             self._tell_own_error(error.error)
         else:

@@ -98,8 +98,38 @@ STRONG: Palette = _palette(
 )
 
 
-def palette(dark: bool, strong: bool = False) -> Palette:
-    """The colours of the roles on a dark or a light ground; each keeps a contrast of 4.5 or more, ``strong`` of 7."""
+COLOURLESS: Palette = _palette(
+    dim="",
+    title="bold",
+    label="",
+    strong="bold",
+    ok="",
+    fail="bold underline",
+    warn="underline",
+    accent="bold",
+    api="",
+    rag="",
+    key="bold",
+    string="",
+    number="",
+    literal="",
+    punct="",
+    code="",
+    bar="",
+    match="reverse",
+    match_now="reverse bold underline",
+    added="bold",
+    removed="underline",
+)
+
+
+def palette(dark: bool, strong: bool = False, *, colour: bool = True) -> Palette:
+    """The colours of the roles on a dark or a light ground; each keeps a contrast of 4.5 or more, ``strong`` of 7.
+
+    Without ``colour`` bold, underlined and reversed text take their place.
+    """
+    if not colour:
+        return COLOURLESS
     if strong:
         return STRONG
     return DARK if dark else LIGHT

@@ -140,3 +140,54 @@ async def test_without_colour_nothing_is_lost(store: Store, monkeypatch: pytest.
         assert app.no_color
         await until(pilot, lambda: shown(app) == coloured, "the same text without colour")
         assert debugger(app).scene is not None
+
+
+def colours_drawn(app: VakraApp) -> list[str]:
+    """What has a colour on the present screen."""
+    return [
+        f"{segment.text!r} {segment.style}"
+        for strip in app.screen._compositor.render_strips()
+        for segment in strip
+        if segment.style is not None and (segment.style.color or segment.style.bgcolor or segment.style.dim)
+    ]
+
+
+def reversed_text(app: VakraApp) -> str:
+    strips = app.screen._compositor.render_strips()
+    return "".join(part.text for strip in strips for part in strip if part.style is not None and part.style.reverse)
+
+
+async def test_no_color_means_no_colour_at_all(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through lists, debugger, help, dialogs, forms, palette and jump mode; the cursor is reversed instead."""
+    monkeypatch.setenv("NO_COLOR", "1")
+    async with opened(toy.wiring(instance="u-1", store=store), (120, 36)) as (app, pilot):
+        assert app.theme == "ink"
+        seen = 0
+        for keys in (["4"], ["2"], ["question_mark"], ["w"], ["a"], ["n"], ["N"], ["semicolon"], ["ctrl+p"], ["slash"]):
+            await pilot.press(*keys)
+            await pilot.pause()
+            assert colours_drawn(app) == [], keys
+            seen += len(shown(app))
+            if keys not in (["4"], ["2"]):
+                await pilot.press("escape")
+        await pilot.press("1", "escape")
+        await until(pilot, lambda: app.screen is app.instances, "the list")
+        await until(pilot, lambda: "Which brewer" in reversed_text(app), "the row under the cursor reversed")
+        for keys in (["S"], ["L"], ["s"], ["F"], ["X"]):
+            await pilot.press(*keys)
+            await pilot.pause()
+            assert colours_drawn(app) == [], keys
+            if keys != ["X"]:
+                await pilot.press("escape")
+        app.choose_theme("light")
+        await pilot.pause()
+        assert app.theme == "ink" and app.remembered.theme == "light"
+        assert colours_drawn(app) == []
+
+
+async def test_an_empty_no_color_means_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "")
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        await until_settled(pilot)
+        assert not app.no_color
+        assert len({segment.rpartition("' ")[2] for segment in colours_drawn(app)}) > 10

@@ -71,7 +71,7 @@ class KeyLine(Widget):
 
     def render_line(self, y: int) -> Strip:
         theme = self.app.current_theme
-        colours = palette(theme.dark, theme.name == HIGH_CONTRAST.name)
+        colours = palette(theme.dark, theme.name == HIGH_CONTRAST.name, colour=not self.app.no_color)
         return strip(self._line(), self.size.width, colours, base=self.rich_style)
 
     def on_click(self, event: events.Click) -> None:

@@ -181,7 +181,7 @@ class LineView(ScrollView, can_focus=True):
         if index >= self._count:
             return Strip.blank(width, self.under)
         theme = self.app.current_theme
-        colours = palette(theme.dark, theme.name == HIGH_CONTRAST.name)
+        colours = palette(theme.dark, theme.name == HIGH_CONTRAST.name, colour=not self.app.no_color)
         start = scroll_x if self._source.cells else 0
         return strip(self.line_at(index), width, colours, base=base, start=start)
 
