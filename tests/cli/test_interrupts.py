@@ -26,10 +26,11 @@ def judge() -> Iterator[SlowJudge]:
 @pytest.fixture
 def started(world: World, judge: SlowJudge) -> subprocess.Popen[str]:
     """A batch that has asked the judge as often as it answers, and now waits for it."""
+    (world.root / "tmp").mkdir()
     process = subprocess.Popen(
         command(world, judge),
         cwd=world.root,
-        env=world.environment,
+        env={**world.environment, "TMPDIR": str(world.root / "tmp")},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -81,11 +82,12 @@ def test_an_interrupt_keeps_what_is_finished(
     assert judge.answered > answered
 
 
-def test_a_second_interrupt_ends_at_once(started: subprocess.Popen[str]) -> None:
+def test_a_second_interrupt_ends_at_once(world: World, started: subprocess.Popen[str]) -> None:
     started.send_signal(signal.SIGINT)
     started.send_signal(signal.SIGTERM)
     started.communicate(timeout=30)
     assert started.returncode == 130
+    assert list((world.root / "tmp").iterdir()) == []
 
 
 def test_a_killed_batch_goes_on_where_it_was(
@@ -105,7 +107,8 @@ def test_an_interrupt_reaches_work_that_never_waits() -> None:
     code = (
         "import threading, sys\nfrom vakra_tui.cli.supervision import supervised\n"
         "def work(stop):\n    print('started', flush=True)\n    threading.Event().wait()\n    return 0\n"
-        "raise SystemExit(supervised(work, last=lambda: print('kept', flush=True)))\n"
+        "def last():\n    print('kept', flush=True)\n    raise OSError('the disk is full')\n"
+        "raise SystemExit(supervised(work, last=last))\n"
     )
     process = subprocess.Popen([World.command(None)[0], "-c", code], stdout=subprocess.PIPE, text=True)  # type: ignore[arg-type]
     assert process.stdout is not None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import shutil
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -55,12 +56,14 @@ def run(options: Options, batch: BatchOptions) -> int:
     """Run a batch to its exit code. Raises ``VakraError`` where the command or its data cannot be used."""
     plans: list[RunPlan] = []
 
-    def keep_finished() -> None:
-        for plan in plans:
-            plan.results.flush()
-
     with working_folder() as folder:
-        return supervised(lambda stop: asyncio.run(_run(options, batch, stop, plans, folder)), last=keep_finished)
+
+        def leave() -> None:
+            for plan in plans:
+                plan.results.flush()
+            shutil.rmtree(folder, ignore_errors=True)
+
+        return supervised(lambda stop: asyncio.run(_run(options, batch, stop, plans, folder)), last=leave)
 
 
 class StoreWaitNarration:

@@ -55,7 +55,7 @@ def supervised(work: Callable[[Stop], int], *, last: Callable[[], None] = lambda
     """The exit code of ``work``, which runs in a thread and is told to stop on SIGINT, SIGTERM and SIGHUP.
 
     Work that does not end in time, or a second signal, ends the process with 130 after ``last`` (which must be quick
-    and safe from another thread). What ``work`` raises is raised here.
+    and safe from another thread), whatever that raises. What ``work`` raises is raised here.
     """
     stop = Stop()
     if threading.current_thread() is not threading.main_thread():
@@ -82,8 +82,10 @@ def supervised(work: Callable[[Stop], int], *, last: Callable[[], None] = lambda
             thread.join(0.05)
             late = bool(signalled) and time.monotonic() - signalled[0] > GRACE_SECONDS
             if thread.is_alive() and (late or len(signalled) > 1):
-                last()
-                os._exit(INTERRUPTED)
+                try:
+                    last()
+                finally:
+                    os._exit(INTERRUPTED)
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
