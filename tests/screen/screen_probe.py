@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import gc
 import os
 import subprocess
 import sys
@@ -65,6 +66,12 @@ WAITING = (
 _AT_ONCE = ("_adjust_thread_count", "start")
 """Functions of the standard library that begin a thread: it answers at once."""
 
+_FULL = 2
+"""The generation of a collection that visits every object."""
+
+_HEAP = "/vakra_tui/state/heap.py"
+"""What collects garbage between two callbacks."""
+
 _IMPORTING = ("<frozen importlib", "importlib/")
 _STYLES = ".tcss"
 
@@ -92,6 +99,8 @@ class Probe:
     started: float = 0.0
     blocking: list[str] = field(default_factory=list)
     callbacks: list[Callback] = field(default_factory=list)
+    collections: list[str] = field(default_factory=list)
+    """Full collections of garbage, in any thread, that struck in the middle of something."""
 
     def note(self, what: str) -> None:
         """Called in any thread: what waits, if it is the loop's own thread that does."""
@@ -107,6 +116,13 @@ class Probe:
         ours = [each for each in frames if "/vakra_tui/" in each[0]] or frames[1:]
         name, number, function = ours[0]
         self.blocking.append(f"{self.during}: {what} at {name}:{number} {function}")
+
+    def collected(self, phase: str, info: dict[str, Any]) -> None:
+        """Called by the collector in whatever thread: every thread stands still for a full collection."""
+        if phase == "start" and info["generation"] == _FULL:
+            frames = [frame for frame, _ in walk_stack(sys._getframe(1))]
+            if not any(frame.f_code.co_filename.endswith(_HEAP) for frame in frames):
+                self.collections.append(f"{self.during}: in {threading.current_thread().name}")
 
     def longest(self, *, first: bool) -> Callback | None:
         """The callback with the most processor time, within or after the first seconds."""
@@ -152,9 +168,11 @@ def watched() -> Iterator[Probe]:
         _waits_for_results(probe, patch)
         _time_callbacks(probe, patch)
         _watching.append(probe)
+        gc.callbacks.append(probe.collected)
         try:
             yield probe
         finally:
+            gc.callbacks.remove(probe.collected)
             _watching.remove(probe)
 
 

@@ -26,8 +26,11 @@ from vakra_tui.state.commands import COMMANDS
 
 SLOW_S = 0.01
 
-PROCESSOR_S = 0.2
-"""Processor time that no callback may take: four times what a person notices, as tests share their machine."""
+PROCESSOR_S = 0.1
+"""Processor time that no callback may take: twice what a person notices, as tests share their machine."""
+
+WIDGETS = 24
+"""Widgets of a screen at most: each is styled, laid out and mounted whenever the screen is opened."""
 
 UNREACHED = frozenset({"folded.fold", "folded.open", "folded.shut", "proposal.edit", "proposal.reject"})
 """Commands on what an agent said; there is none here."""
@@ -104,15 +107,19 @@ def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 async def test_no_command_makes_the_screen_wait(own_place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = VakraApp(slow_world(own_place))  # type: ignore[arg-type]
     idle = Idle(monkeypatch)
+    widgets: dict[str, int] = {}
     with watched() as probe:
         async with app.run_test(size=(100, 30), notifications=True, tooltips=True) as pilot:
 
             async def each(name: str) -> None:
                 probe.during = name
+                for screen in app.screen_stack:
+                    widgets[type(screen).__name__] = len(screen.query("*"))
 
             tour = Tour(app, pilot, idle, each=each)
             await until(pilot, lambda: app.opened, "the list")
             await tour.settle()
+            probe.collections.clear()  # at the start there is little to visit, and the limit is another one
             await tour.walk()
             app.open_entry(app.instances.listing.entries[0])
             await until_settled(pilot)
@@ -122,6 +129,8 @@ async def test_no_command_makes_the_screen_wait(own_place: Path, monkeypatch: py
     missing = {command.id for command in COMMANDS if command.key_list} - tour.done - LEAVING - UNREACHED
     assert probe.blocking == []
     assert missing == set()
+    assert probe.collections == []
+    assert {name: number for name, number in widgets.items() if number > WIDGETS} == {}
     longest = probe.longest(first=False)
     assert longest is not None
     assert longest.processor < PROCESSOR_S, longest

@@ -21,10 +21,10 @@ FULL = 2
 NEVER = 1_000_000
 """Collections of the second generation before the collector makes a full one by itself: days."""
 
-GROWTH = 12_000
-"""Objects that lived long, above those that stayed at the last visit, that are worth a visit: about 10 ms for them."""
+GROWTH = 8_000
+"""Objects that lived long, above those that stayed at the last visit, that are worth a visit: about 8 ms for them."""
 
-STAYING = 10_000
+STAYING = 8_000
 """Objects that stayed at a visit above which they are put aside, so that each visit is about as short."""
 
 TOO_MANY = 40_000
