@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from toolenv.model import Instance, Turn
+
 BI = "capability_1_bi_apis"
 DASHBOARDS = "capability_2_dashboard_apis"
 TURNS = "capability_4_multiturn"
@@ -134,3 +136,9 @@ def hockey(write: Write) -> Path:
     connection.commit()
     connection.close()
     return folder
+
+
+def instance(uuid: str = "u", capability: int = 2, domain: str = "hockey") -> Instance:
+    universe = uuid if capability == 1 else None
+    turns = (Turn(turn_id=0, query="q"),)
+    return Instance(uuid=uuid, capability=capability, domain=domain, turns=turns, universe_id=universe)
