@@ -69,7 +69,7 @@ def truth_view(
     if truth is None:
         hops = tuple(
             HopRow(number=number, source=source_of(call.name), call=call, known=False)
-            for number, call in enumerate(_scored_calls(instance, turn.calls), start=1)
+            for number, _, call in _scored_calls(instance, turn.calls)
         )
         return TruthView(state="running", hops=hops, answer=turn.answer)
     pairs = {pair.truth.number: pair for pair in alignment.pairs} if alignment is not None else {}
@@ -120,11 +120,12 @@ def _gap(difference: ArgumentDifference, pair: AlignedPair) -> Gap:
     )
 
 
-def _scored_calls(instance: Instance, calls: tuple[ToolCall, ...]) -> list[ToolCall]:
+def _scored_calls(instance: Instance, calls: tuple[ToolCall, ...]) -> list[tuple[int, int, ToolCall]]:
+    """(number as a hop, position in the file, call) of the calls that count, before any of them is executed."""
     if instance.capability == 1:
-        rest = calls[1:] if calls and calls[0].name in ("get_data", "initialize_active_data") else calls
-        return list(rest)
-    return [call for call in calls if call.name != "get_data"]
+        opening = bool(calls) and calls[0].name in ("get_data", "initialize_active_data")
+        return [(position + 1 - opening, position, call) for position, call in enumerate(calls) if position >= opening]
+    return [(position + 1, position, call) for position, call in enumerate(calls) if call.name != "get_data"]
 
 
 def _hop_row(
@@ -158,6 +159,6 @@ def _file_response(instance: Instance, index: int) -> Json:
     turn = instance.ground_truth.evaluated if instance.ground_truth is not None else None
     if turn is None or turn.responses is None:
         return None
-    skipped = len(turn.calls) - len(_scored_calls(instance, turn.calls))
-    position = index + skipped
+    scored = _scored_calls(instance, turn.calls)
+    position = scored[index][1] if index < len(scored) else len(turn.responses)
     return turn.responses[position] if position < len(turn.responses) else None

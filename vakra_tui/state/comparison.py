@@ -77,7 +77,10 @@ class Side:
 
 
 class Item(NamedTuple):
-    """One row. ``left`` and ``right`` are indexes into the rows of the sides' scenes, None where there is no step."""
+    """One row. ``left`` and ``right`` are indexes into the rows of the sides' scenes, None where there is no step.
+
+    ``place`` is the index of a hop in the reference path: hops may be numbered with gaps.
+    """
 
     kind: Literal["step", "hop", "gate", "heading"]
     state: State
@@ -86,6 +89,7 @@ class Item(NamedTuple):
     name: str = ""
     note: str = ""
     pair: Pair | None = None
+    place: int = 0
 
     @property
     def differs(self) -> bool:
@@ -171,12 +175,13 @@ def _hops(left: Side, right: Side) -> list[Item]:
     if not (left.scene.reference_shown and right.scene.reference_shown) or len(lefts) != len(rights):
         return []
     found = []
-    for one, other in zip(lefts, rights, strict=True):
+    for place, (one, other) in enumerate(zip(lefts, rights, strict=True)):
         state: State = "unknown"
         if one.known and other.known:
             state = "same" if _counts(one) == _counts(other) else "differs"
-        places = _recovering(left.scene, one), _recovering(right.scene, other)
-        found.append(Item("hop", state, *places, name=f"hop {one.number} {one.source} {one.call.name}"))
+        steps = _recovering(left.scene, one), _recovering(right.scene, other)
+        name = f"hop {one.number} {one.source} {one.call.name}"
+        found.append(Item("hop", state, *steps, name=name, place=place))
     return found
 
 
@@ -293,7 +298,7 @@ def _side_words(item: Item, found: Compared, where: Where, *, named: bool, wide:
     """What one side has in a row, after the name of the hop or the gate where it is ``named``."""
     side = found.side(where)
     if item.kind == "hop":
-        hop = side.scene.truth.hops[_hop_place(item)]
+        hop = side.scene.truth.hops[item.place]
         words, role = hop_words(hop, brief=not wide)
         return line((f"hop {hop.number} {hop.source} " if named else "", "label"), (words, role))
     if item.kind == "gate":
@@ -302,11 +307,6 @@ def _side_words(item: Item, found: Compared, where: Where, *, named: bool, wide:
     if index is None:
         return line((item.note, "dim"))
     return step_words(side.scene.rows[index])
-
-
-def _hop_place(item: Item) -> int:
-    """Place of a hop's row in the reference path: its number stands in the name."""
-    return int(item.name.split(" ", 2)[1]) - 1
 
 
 def hop_words(hop: HopRow, *, brief: bool = False) -> tuple[str, Role]:

@@ -10,6 +10,7 @@ from sessions.comparison import (
     Differences,
     argument_differences,
     arguments,
+    differences,
     response_differences,
     responses,
 )
@@ -113,8 +114,12 @@ def _arguments(one: StepRow, other: StepRow, found: Compared) -> list[Line]:
     assert one.step is not None and other.step is not None
     different = argument_differences(one.step, other.step, found.handles)
     lines = difference_lines(different, made=_makers(found))
-    touched = {each.path.partition(".")[0].partition("[")[0] for each in different.listed}
-    same = [(name, value) for name, value in arguments(one.step).items() if name and name not in touched]
+    theirs = arguments(other.step)
+    same = [
+        (name, value)
+        for name, value in arguments(one.step).items()
+        if name and name in theirs and not differences(value, theirs[name], found.handles).total
+    ]
     lines += [line((f"  = {name}  ", "dim"), HANG, (short_json(value, VALUE), "dim")) for name, value in same]
     return lines or [line(("  none", "dim"))]
 
@@ -238,10 +243,9 @@ def _said(where: Where, row: StepRow | None) -> list[Line]:
 
 
 def _hop(item: Item, found: Compared) -> list[Line]:
-    number = int(item.name.split(" ", 2)[1])
     lines: list[Line] = [line((item.name, "strong"))]
     for sign, role, side in (("<", "removed", found.left), (">", "added", found.right)):
-        hop = side.scene.truth.hops[number - 1]
+        hop = side.scene.truth.hops[item.place]
         words, said = hop_words(hop)
         missing = f"  lacks {', '.join(one_line(fact, 60) for fact in hop.missing[:4])}" if hop.missing else ""
         parts: Sequence[tuple[str, Role]] = ((f"  {sign} ", role), (f"{one_line(side.name, 40)}  ", "label"))  # type: ignore[assignment]

@@ -72,9 +72,9 @@ def _rows(scene: Scene) -> list[GraphRow]:
     truth = scene.truth
     rows: list[GraphRow] = []
     feeding = {flow.source for flow in truth.flows}
-    for hop in truth.hops:
+    for place, hop in enumerate(truth.hops, start=1):
         inputs = [flow for flow in truth.flows if flow.target == hop.number]
-        shown = scene.reference_shown or hop.number <= scene.hints
+        shown = scene.reference_shown or place <= scene.hints
         rows += _hop(hop, inputs, shown=shown, feeds=hop.number in feeding, ended=truth.ended)
     if not (scene.reference_shown or scene.hints >= len(truth.hops)):
         words = f"{key('debugger.hint')} shows the next hop; everything below it stays hidden until then"
