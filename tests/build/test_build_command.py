@@ -34,6 +34,17 @@ def test_build_then_check_then_score(music: BuildFiles, tmp_path: Path, capsys: 
     assert "not an empty folder" in capsys.readouterr().err
 
 
+def test_half_a_character_in_a_question_costs_itself_only(music: BuildFiles, tmp_path: Path) -> None:
+    questions = json.loads(music.questions.read_text(encoding="utf-8"))
+    questions[1]["question"] = "How many \ud800 customers are from Portugal?"
+    (tmp_path / "questions.json").write_text(json.dumps(questions), encoding="utf-8")
+    words = ["build", "--db", str(music.database), "--questions", str(tmp_path / "questions.json")]
+    sizes = ["--chains", "2", "--train-share", "0", "--quiet"]
+    assert main([*words, "--domain", "music", "--out", str(tmp_path / "data"), *sizes]) == 0
+    written = [path.read_text(encoding="utf-8") for path in (tmp_path / "data").rglob("*.json")]
+    assert any("How many \ufffd customers" in text or "How many \\ufffd customers" in text for text in written)
+
+
 def test_a_check_that_finds_something(
     built: tuple[Path, Built], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

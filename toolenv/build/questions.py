@@ -5,13 +5,12 @@ Each is a JSON array of objects, JSON lines, or, where its name ends in ``.yaml`
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
 from toolenv.build.source import Become, Passage, Question
-from toolenv.decoding import YAML_CONSTRUCTION
+from toolenv.decoding import YAML_CONSTRUCTION, decoded, without_lone_surrogates
 from toolenv.errors import DataError
 from toolenv.model import Json, Value
 
@@ -79,7 +78,10 @@ def read_documents(path: Path) -> tuple[list[Passage], list[StatedFact]]:
 
 
 def read_records(path: Path) -> list[Mapping[str, Json]]:
-    """The records of a file. Raises ``DataError`` that names the file and what is wrong with it."""
+    """The records of a file, half a surrogate pair read as U+FFFD.
+
+    Raises ``DataError`` that names the file and what is wrong with it.
+    """
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -89,7 +91,7 @@ def read_records(path: Path) -> list[Mapping[str, Json]]:
     found = read_yaml(path, text) if path.suffix.lower() in (".yaml", ".yml") else _read_json(path, text)
     if not isinstance(found, list) or not all(isinstance(record, dict) for record in found):
         raise DataError(f"{path} must hold a list of objects, or one object a line")
-    return found
+    return [without_lone_surrogates(record) for record in found]
 
 
 def read_yaml(path: Path, text: str) -> Any:
@@ -107,7 +109,7 @@ def read_yaml(path: Path, text: str) -> Any:
 def _read_json(path: Path, text: str) -> Any:
     try:
         if text.lstrip().startswith("["):
-            return json.loads(text)
-        return [json.loads(line) for line in text.split("\n") if line.strip()]
-    except (ValueError, RecursionError) as error:
+            return decoded(text)
+        return [decoded(line) for line in text.split("\n") if line.strip()]
+    except ValueError as error:
         raise DataError(f"{path} is not JSON: {error}") from error
