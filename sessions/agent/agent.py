@@ -108,7 +108,7 @@ class ReactAgent:
         }
 
     def notes(self) -> tuple[str, ...]:
-        """Parameters that the endpoint refused, for the report."""
+        """A sentence for each parameter that the endpoint refused."""
         return tuple(f"agent: {name} was not sent ({words})" for name, words in self.client.dropped.items())
 
     @property
