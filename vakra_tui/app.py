@@ -31,8 +31,13 @@ from vakra_tui.widgets.turns import InTurns
 from vakra_tui.working import work
 
 if TYPE_CHECKING:
+    from textual.driver import Driver
+
     from sessions.store import SessionSummary
     from vakra_tui.screens.debugger import DebuggerScreen
+
+INTERRUPTED = 130
+"""The exit code of whatever was interrupted, as everywhere in the program."""
 
 CLOSING_S = 3.0
 """How long leaving may take before what still works is left behind."""
@@ -79,6 +84,7 @@ class VakraApp(InTurns, Chrome):
         self._screen_loop: asyncio.AbstractEventLoop | None = None
         self._told_wait = 0.0
         self._evaluating = ""
+        self._interrupted: asyncio.Future[None] | None = None
         self._dataset_key = BUILT_IN
 
     @property
@@ -380,11 +386,32 @@ class VakraApp(InTurns, Chrome):
         self.push_screen(MessageScreen("Problems in the data", text))
 
     async def action_quit(self) -> None:
-        """Leave; sessions are closed first, as long as that does not take long."""
+        await self.leave(0)
+
+    async def leave(self, code: int) -> None:
+        """End with an exit code; sessions are closed first, as long as that does not take long."""
         self.keep_place()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self.engine.run(self._let_go()), CLOSING_S)
-        self.exit(0)
+        self.exit(return_code=code)
+
+    def interrupt(self) -> None:
+        """End because a signal or the loss of the terminal asks for it, whatever the application is busy with."""
+        if self._interrupted is None:
+            with self._context():
+                self._interrupted = asyncio.ensure_future(self.leave(INTERRUPTED))
+
+    def terminal_lost(self) -> None:
+        """Called in a thread of the driver: nobody sees the screen or presses a key any more."""
+        self._soon(self.interrupt)
+
+    def get_driver_class(self) -> type[Driver]:
+        driver = super().get_driver_class()
+        if driver.__name__ != "LinuxDriver":
+            return driver
+        from vakra_tui.terminal import TerminalDriver
+
+        return TerminalDriver
 
     async def _let_go(self) -> None:
         """In the engine: close the open session and the world."""

@@ -97,12 +97,13 @@ def _main(argv: Sequence[str]) -> int:
     if not _has_screen():
         narrate("vakra-tui: the debugger needs a terminal; use --batch to score without one")
         return 2
+    import asyncio
+
     from vakra_tui.app import VakraApp
+    from vakra_tui.ending import run_screen
     from vakra_tui.wiring import Wiring
 
-    app = VakraApp(Wiring(options))
-    app.run()
-    return app.return_code or 0
+    return asyncio.run(run_screen(VakraApp(Wiring(options))))
 
 
 def _has_screen() -> bool:
