@@ -6,58 +6,19 @@ import contextlib
 import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 import tempfile
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from counting import make_instance
-from killing import kill_often
+from store_files import STEP, begun, child, locked, unversioned
 
-from sessions.store import NewSession, Store, set_aside
+from sessions.store import Store, set_aside
 from sessions.store.errors import StoreBusy, StoreFull, StoreReadOnly, StoreUnusable, StoreUnwritable
 from sessions.store.schema import FORMAT
 from sessions.store.spill import Spill
-from sessions.trajectory import Answer, Message, Step
+from sessions.trajectory import Message, Step
 from toolenv.errors import StoreError
-
-HERE = Path(__file__).parent
-ROOT = HERE.parent.parent
-STEP = Step(actor="human", decision=Answer(text="42"))
-
-
-def child(code: str, *arguments: str) -> subprocess.Popen[str]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), str(ROOT)]), "HOME": "/nonexistent"}
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.PIPE,
-        text=True,
-        env=environment,
-    )
-
-
-def unversioned(path: Path) -> Path:
-    """A store as format 0 wrote it."""
-    with contextlib.closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute("CREATE TABLE sessions(id INTEGER PRIMARY KEY, title TEXT)")
-        connection.execute("CREATE TABLE messages(id INTEGER PRIMARY KEY, session_id INTEGER, body TEXT)")
-        connection.execute("INSERT INTO sessions VALUES(1, 'first run'), (2, NULL)")
-        connection.execute("INSERT INTO messages VALUES(1, 1, 'hello'), (2, 1, 'again')")
-    return path
-
-
-def begun(path: Path, steps: int = 1) -> tuple[Store, int, str]:
-    store = Store.open(str(path))
-    session = store.create_session(NewSession(instance=make_instance(), title="mine"))
-    store.append(session.id, 0, 0, [Step(actor="human", decision=Message(role="user", text="x"))] * steps)
-    return store, session.id, session.key
-
 
 # Versions.
 
@@ -210,132 +171,6 @@ def test_an_address_that_leads_nowhere_is_a_sentence_without_its_password(url: s
 def test_a_folder_in_the_place_of_the_file(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match=tmp_path.name):
         Store.open(str(tmp_path))
-
-
-# Two processes.
-
-
-@contextlib.contextmanager
-def locked(path: Path) -> Iterator[sqlite3.Connection]:
-    connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    connection.execute("BEGIN EXCLUSIVE")
-    try:
-        yield connection
-    finally:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        connection.close()
-
-
-def test_a_short_lock_is_waited_for_and_told(tmp_path: Path) -> None:
-    path = tmp_path / "sessions.sqlite"
-    store, session, key = begun(path)
-    told: list[float] = []
-    waiting = threading.Event()
-
-    def on_wait(waited: float) -> None:
-        told.append(waited)
-        waiting.set()
-
-    patient = Store.open(str(path), on_wait=on_wait)
-    with locked(path) as holder:
-        writer = threading.Thread(target=patient.append, args=(session, 0, 1, [STEP]))
-        writer.start()
-        assert waiting.wait(20)
-        assert store.load(key).summary.steps == 1, "reading goes on meanwhile"
-        holder.execute("ROLLBACK")
-        writer.join(20)
-    assert told and store.load(key).summary.steps == 2
-    patient.close()
-    store.close()
-
-
-def test_a_long_lock_is_a_sentence_and_the_step_is_kept_for_later(tmp_path: Path) -> None:
-    path = tmp_path / "sessions.sqlite"
-    store, session, key = begun(path)
-    hasty = Store.open(str(path), wait_s=0.3)
-    with locked(path):
-        for _ in range(2):
-            with pytest.raises(StoreBusy, match=r"sessions\.sqlite is in use by another process") as refused:
-                hasty.append(session, 0, 1, [STEP])
-        with pytest.raises(StoreBusy):
-            hasty.put_results("scope", [("u", b"\xff{}")])
-        with pytest.raises(StoreBusy):
-            hasty.put_ruling("k", b"{}")
-    (file,) = hasty.unsaved()
-    assert str(file) in str(refused.value)
-    with file.open("ab") as torn:
-        torn.write(b'{"write": "append", "steps": [')
-    assert hasty.take_in(file) == 3
-    assert store.load(key).tree.steps(0)[1] == STEP
-    assert list(store.results("scope")) == [("u", b"\xff{}")] and store.ruling("k") == b"{}"
-    assert hasty.unsaved() == []
-    hasty.close()
-    store.close()
-
-
-def test_a_store_that_stays_busy_is_waited_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sessions.store.engine.IMPATIENT_S", 0.05)
-    path = tmp_path / "sessions.sqlite"
-    store, session, key = begun(path)
-    waits: list[float] = []
-    other = Store.open(str(path), wait_s=1.5, on_wait=waits.append)
-    with locked(path) as holder:
-        with pytest.raises(StoreBusy, match=r"within [12] s"):
-            other.append(session, 0, 1, [STEP])
-        waits.clear()
-        for _ in range(3):
-            with pytest.raises(StoreBusy):
-                other.append(session, 0, 1, [STEP])
-        assert not waits or max(waits) < 1.0, "the whole time was waited for again"
-        holder.execute("ROLLBACK")
-    other.append(session, 0, 1, [STEP])
-    with locked(path):
-        waits.clear()
-        with pytest.raises(StoreBusy):
-            other.append(session, 0, 2, [STEP])
-        assert max(waits) > 1.0, "a store that was free is waited for again"
-    assert store.load(key).tree.steps(0)[1] == STEP
-    other.close()
-    store.close()
-
-
-OPENER = """
-import sys
-from counting import make_instance
-from sessions.store import NewSession, Store
-print("ready", flush=True)
-sys.stdin.readline()
-store = Store.open(sys.argv[1])
-session = store.create_session(NewSession(instance=make_instance()))
-from sessions.trajectory import Message, Step
-for n in range(20):
-    store.append(session.id, 0, n, [Step(actor="human", decision=Message(role="user", text=f"{session.id} {n}"))])
-print("done", flush=True)
-"""
-
-
-@pytest.mark.parametrize(("old", "openers"), [(False, 4), (True, 2)], ids=["fresh", "to be migrated"])
-def test_processes_open_first_and_write_at_once(tmp_path: Path, old: bool, openers: int) -> None:
-    path = tmp_path / "sessions.sqlite"
-    if old:
-        unversioned(path)
-    processes = [child(OPENER, str(path)) for _ in range(openers)]
-    for process in processes:
-        assert process.stdout is not None and process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("go\n")
-        process.stdin.flush()
-    assert [process.communicate()[0] for process in processes] == ["done\n"] * openers
-    with contextlib.closing(Store.open(str(path))) as store:
-        steps = [item.steps for item in store.sessions().items if not old or item.uuid == "u-1"]
-        assert steps == [20] * openers
-        assert store.check() == []
-
-
-def test_killed_writers_lose_nothing_that_was_shown(tmp_path: Path) -> None:
-    kill_often(tmp_path / "sessions.sqlite", 3, seed=int(time.time()))
 
 
 # Disks that refuse.
