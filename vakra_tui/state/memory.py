@@ -26,8 +26,11 @@ class Memory:
         return cls(Path(platformdirs.user_state_dir("vakra-tui")))
 
     def hint_was_seen(self) -> bool:
-        """Whether the hint of the first start was shown before."""
-        return (self.folder / "hint-seen").exists()
+        """Whether the hint of the first start was shown before, or could not be remembered in any case."""
+        try:
+            return (self.folder / "hint-seen").exists()
+        except OSError:
+            return True
 
     @property
     def crash_log(self) -> Path:

@@ -25,8 +25,10 @@ class DebugSession(Asking, Opening, Guiding, Wire):
 
     async def close(self, at: int | None = None) -> None:
         """End the live sessions and the agent's driver; ``at`` is where the person looked last."""
-        await super().close(at)
-        await self.end_asking()
+        try:
+            await super().close(at)
+        finally:
+            await self.end_asking()
 
     async def flag(self, note: str) -> None:
         """Keep or take away the flag on this instance's ground truth."""

@@ -165,17 +165,18 @@ class World(Gathering):
         await self.keeping.put_breakpoints(breakpoints)
 
     async def close(self) -> None:
-        """Close the store and what the wiring made."""
+        """Close the store and what the wiring made: all of it, also where a part of it fails to."""
         if self._flushing is not None:
             self._flushing.cancel()
         store = self.keeping.ready() if self.keeping.opened else None
         if store is not None:
             with contextlib.suppress(StoreError):
                 await store.run(self.wiring.kept.flush)
-        for truths in (self._truths, *self._former_truths):
-            await truths.close()
-        await self.keeping.close()
-        await self.wiring.close()
+        async with contextlib.AsyncExitStack() as parts:
+            parts.push_async_callback(self.wiring.close)
+            parts.push_async_callback(self.keeping.close)
+            for truths in (self._truths, *self._former_truths):
+                parts.push_async_callback(truths.close)
 
     @property
     def environment_name(self) -> str:
