@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from io import TextIOWrapper
 from typing import IO, TYPE_CHECKING, Any
 
 from textual.drivers.linux_driver import LinuxDriver
@@ -52,6 +53,9 @@ class TerminalDriver(LinuxDriver):
         super().__init__(*arguments, **named)
         streams = [stream for stream in (sys.__stderr__, sys.__stdout__) if stream is not None]
         shown = next((stream for stream in streams if stream.isatty()), streams[0])
+        if isinstance(shown, TextIOWrapper) and shown.encoding.lower() != "utf-8":
+            # Lines and signs of the screen exist in UTF-8 alone, whatever the locale says.
+            shown.reconfigure(encoding="utf-8", errors="replace")
         self._file: Any = Output(shown, self._app.terminal_lost)
 
     def _run_input_thread(self) -> None:
