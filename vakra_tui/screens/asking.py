@@ -146,7 +146,7 @@ class AskingVerbs(DebugBase):
 
 
 def _variation(usual: Variation, model: str, temperature: str, seed: str) -> Variation:
-    """What was typed, as far as it differs from the usual; the fields take nothing but numbers."""
+    """What was typed, as far as it differs from the usual; the dialog gives nothing but numbers for the last two."""
     from sessions.agent import Variation
 
     wanted = (model or None, float(temperature) if temperature else None, int(seed) if seed else None)

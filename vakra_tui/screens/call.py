@@ -18,7 +18,7 @@ from vakra_tui.render import content
 from vakra_tui.state import response as responses
 from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.form import Field, assemble, fields_of, problem, raw_line, written
-from vakra_tui.state.lines import HANG, Headed, Line, Lines, line
+from vakra_tui.state.lines import HANG, Headed, Line, Lines, LineSource, line
 from vakra_tui.state.panes.tools import field_line
 from vakra_tui.text import one_line
 from vakra_tui.widgets.banner import Banner
@@ -101,7 +101,6 @@ class CallScreen(Screen[ToolCall | None]):
         self._values = values or {}
         self._handles = tuple(handles)
         self._fields = fields_of(spec, [handle for handle, _ in handles], columns)
-        self._refused = True
 
     def compose(self) -> ComposeResult:
         yield Banner(id="title", tallest=2)
@@ -137,7 +136,7 @@ class CallScreen(Screen[ToolCall | None]):
     @property
     def call(self) -> ToolCall:
         """The call as it stands."""
-        texts = {field.field.name: field.value for field in self.query(FieldInput)}
+        texts = {field.field.name: field.meant for field in self.query(FieldInput)}
         return assemble(self._spec, self._fields, texts)
 
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
@@ -170,7 +169,6 @@ class CallScreen(Screen[ToolCall | None]):
         call = self.call
         self.query_one("#line", Banner).show_lines([line((" ", ""), (raw_line(call), "code"))])
         refused = await self.app.engine.call(problem, self._spec, call)
-        self._refused = refused is not None
         words = line((f" \u2717 {refused}", "warn")) if refused else line((" \u2713 the schema accepts this", "ok"))
         self.query_one("#said", Banner).show_lines([words])
 
@@ -201,14 +199,20 @@ class CallScreen(Screen[ToolCall | None]):
         except VakraError as error:
             view.show(Lines([line(("no answer: ", "warn"), str(error))]))
             return
-        shape = responses.read(result.text)
+        made: list[responses.Shape] = []
+
+        def body() -> LineSource:
+            shape = responses.read(result.text)
+            made.append(shape)
+            if shape.kind == "text" and len(shape.text) < WRAPPED_BELOW:
+                return Lines([line((shape.text, "code"))])
+            return responses.document(shape)
+
+        document = await self.app.read(body, view.text_width())
         state = ("\u2717 failed  ", "fail") if result.failed else ("\u2713 ", "ok")
-        head = line(("scratch, no trace: ", "label"), state, (shape.words, "dim"))  # type: ignore[arg-type]
+        head = line(("scratch, no trace: ", "label"), state, (made[0].words, "dim"))  # type: ignore[arg-type]
         notes = [line(("quirk: ", "warn"), note) for note in result.notes]
-        body = responses.document(shape)
-        if shape.kind == "text" and len(shape.text) < WRAPPED_BELOW:
-            body = Lines([line((shape.text, "code"))])
-        view.show(Headed([head, *notes], body))
+        view.show(Headed([head, *notes], document))
         view.scroll_visible(animate=False)
 
     def action_leave(self) -> None:

@@ -265,7 +265,8 @@ class DebuggerScreen(
         index = next((i for i, row in enumerate(self.scene.rows) if row.number >= number), len(self.scene.rows) - 1)
         if index >= self.scene.executed and not self.scene.finished:
             self._follow = True
-            self._verb(self.session.run_to, index + 1)
+            opening = self.scene.instance.capability == 1 and not self.scene.executed  # It has no row yet.
+            self._verb(self.session.run_to, index + 1 + opening)
         else:
             self._move(index)
 

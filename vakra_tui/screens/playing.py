@@ -40,6 +40,8 @@ class PlayingVerbs(DebugBase):
 
         if self.scene is None:
             return
+        # The cursor follows new steps while a dialog is open; what is done is done where it was asked for.
+        cursor, behind = self.cursor, self.behind
         led = self.argument_led if edited is not None else ""
         try:
             tools = await self.app.engine.run(self.session.in_turn(self.session.tools))
@@ -53,7 +55,7 @@ class PlayingVerbs(DebugBase):
         call: ToolCall | None = None
         while call is None:
             if spec is None:
-                picked = await self.app.push_screen_wait(tools_screen(tools, self.scene, self.behind))
+                picked = await self.app.push_screen_wait(tools_screen(tools, self.scene, behind))
                 if picked is None:
                     return
                 if isinstance(picked, ToolCall):
@@ -61,7 +63,7 @@ class PlayingVerbs(DebugBase):
                     break
                 spec = picked
             values = edited.call.arguments if edited is not None and edited.call is not None else {}
-            at = self.cursor if edited is not None else self.behind
+            at = cursor if edited is not None else behind
             notes = field_notes(self.scene, edited)
             screen = CallScreen(
                 self.session,
@@ -79,15 +81,15 @@ class PlayingVerbs(DebugBase):
                 return
             spec = None
         if edited is None:
-            await self._play(CallTool(call=call))
+            await self._play(CallTool(call=call), behind)
         else:
             self._follow = True
-            await self._do(self.session.edit, self.cursor + 1, call)
+            await self._do(self.session.edit, cursor + 1, call)
 
-    async def _play(self, decision: Decision) -> None:
-        """A decision of the person: behind the tip the next step, in the past the first of a new branch."""
+    async def _play(self, decision: Decision, behind: int) -> None:
+        """A decision of the person after so many steps: at the tip the next one, in the past the first of a branch."""
         self._follow = True
-        await self._do(self.session.play, decision, self.behind)
+        await self._do(self.session.play, decision, behind)
 
     @work(exclusive=True, group="doing")
     async def action_branches(self) -> None:
@@ -111,12 +113,13 @@ class PlayingVerbs(DebugBase):
         from vakra_tui.screens.ask import AskScreen
         from vakra_tui.state.answering import offered
 
+        behind = self.behind
         value, where = self.query_one("#step", StepView).looked_at
         offer = offered(self.row, value, where)
         note = f"{offer.source}; typing replaces it, enter answers" if offer.source else ""
         written = await self.app.push_screen_wait(AskScreen("The final answer", value=offer.text, note=note))
         if written is not None:
-            await self._play(Answer(text=written))
+            await self._play(Answer(text=written), behind)
 
     @work(exclusive=True, group="doing")
     async def action_decline(self) -> None:
@@ -125,11 +128,12 @@ class PlayingVerbs(DebugBase):
 
         if self.scene is None:
             return
+        behind = self.behind
         wording = self.scene.policy.refusal or "I'm unable to answer."
         note = "the wording of the policy; enter declines with it" if self.scene.policy.refusal else ""
         written = await self.app.push_screen_wait(AskScreen("Decline to answer", value=wording, note=note))
         if written:
-            await self._play(Answer(text=written))
+            await self._play(Answer(text=written), behind)
 
     def action_reference(self) -> None:
         """Show or hide the reference path."""
@@ -184,8 +188,11 @@ class PlayingVerbs(DebugBase):
         except VakraError as error:
             self.app.report(str(error), title="No tables to show")
             return
-        await self.app.push_screen_wait(TablesScreen(database, tables, instance.domain, gold_sql(instance)))
-        await self.app.engine.call(database.close)
+        try:
+            await self.app.push_screen_wait(TablesScreen(database, tables, instance.domain, gold_sql(instance)))
+        finally:
+            # Not awaited: whoever leaves the debugger meanwhile cancels this.
+            self.app.engine.post(self.app.engine.loop, database.close)
 
     @work(exclusive=True, group="doing")
     async def action_flag(self) -> None:

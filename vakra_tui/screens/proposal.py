@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual import on
@@ -119,14 +120,36 @@ class AskAgainScreen(ModalScreen["tuple[str, str, str] | None"]):
                 f"{self._note + '; ' if self._note else ''}another seed asks for another sample; "
                 f"empty leaves it as it is set; enter asks, {key('again.leave')} leaves"
             )
-            yield Static(content(note), classes="dialog-note", markup=False)
+            yield Static(content(note), classes="dialog-note", markup=False, id="again-note")
 
     def on_mount(self) -> None:
         self.query_one("#model").focus()
 
     def on_input_submitted(self) -> None:
-        model, temperature, seed = (self.query_one(f"#{name}", CleanInput).value.strip() for name in self._values)
+        """Give what was typed; the keyboard goes to a number that is none."""
+        fields = {name: self.query_one(f"#{name}", CleanInput) for name in self._values}
+        model, temperature, seed = (field.meant.strip() for field in fields.values())
+        for name, text, number in (("temperature", temperature, _is_number), ("seed", seed, _is_whole)):
+            if text and not number(text):
+                self.query_one("#again-note", Static).update(content(f"{name}: {text} is no number"))
+                fields[name].focus()
+                return
         self.dismiss((model, temperature, seed))
 
     def action_leave(self) -> None:
         self.dismiss(None)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _is_whole(text: str) -> bool:
+    try:
+        int(text)
+    except ValueError:
+        return False
+    return True

@@ -110,7 +110,7 @@ class ToolsScreen(Screen[ToolSpec | ToolCall | None]):
     @on(CleanInput.Submitted, "#find")
     def _submitted(self, event: CleanInput.Submitted) -> None:
         if "{" in event.value:
-            parsed = parse_line(event.value, self._tools)
+            parsed = parse_line(self.query_one("#find", CleanInput).meant, self._tools)
             if isinstance(parsed, str):
                 self._say(parsed)
             else:
@@ -147,9 +147,7 @@ class ToolsScreen(Screen[ToolSpec | ToolCall | None]):
             completed = complete_line(field.value, self._tools)
             if completed is not None and completed != field.value:
                 field.value = completed
-                field.cursor_position = (
-                    len(completed) - (2 if completed.endswith(": }") else 0) + (1 if completed.endswith(": }") else 0)
-                )
+                field.cursor_position = len(completed) - completed.endswith(": }")
                 return
         self.focus_next()
 

@@ -79,10 +79,6 @@ class Folded:
         self.layout(self._width)
         return True
 
-    def is_foldable(self, row: int) -> bool:
-        """Whether the section of a row has something to fold."""
-        return bool(self._sections) and bool(self._sections[self.section_at(row)].body)
-
     def toggle(self, row: int) -> bool:
         """Fold what is unfolded, and the other way round; False where there is nothing to fold."""
         return bool(self._sections) and self.set_open(row, self._shut[self.section_at(row)])

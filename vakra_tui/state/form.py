@@ -8,6 +8,7 @@ from typing import Any
 
 from toolenv.model import Json, ToolCall, ToolSpec, Value
 from toolenv.schema import arguments_of, coerce, refusal
+from vakra_tui.text import sanitize
 
 HANDLE_WORDS = ("data_label", "data_source", "handle")
 """Parts of argument names that take the handle of a table."""
@@ -16,6 +17,9 @@ COLUMN_WORDS = ("key_name", "column")
 """Parts of argument names that take the name of a column."""
 
 LONGEST_CHOICES = 200
+
+DEEPEST = 8
+"""Unions inside unions whose types are told; a definition may name itself."""
 
 
 class Field(Value, frozen=True):
@@ -103,7 +107,7 @@ def _resolved(part: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, 
     return {**target, **part} if isinstance(target, Mapping) else part
 
 
-def _types(part: Mapping[str, Any], root: Mapping[str, Any]) -> list[str]:
+def _types(part: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0) -> list[str]:
     declared = part.get("type")
     if isinstance(declared, str):
         return [declared]
@@ -112,9 +116,9 @@ def _types(part: Mapping[str, Any], root: Mapping[str, Any]) -> list[str]:
     found: list[str] = []
     for word in ("anyOf", "oneOf"):
         members = part.get(word)
-        for member in members if isinstance(members, list) else ():
+        for member in members if isinstance(members, list) and depth < DEEPEST else ():
             if isinstance(member, Mapping):
-                found += _types(_resolved(member, root), root)
+                found += _types(_resolved(member, root), root, depth + 1)
     return list(dict.fromkeys(found))
 
 
@@ -127,7 +131,7 @@ def written(value: Json, field: Field) -> str:
     if isinstance(value, str):
         if "string" in field.types or not field.types:
             plain = value_of(field, value)
-            if plain[0] and plain[1] == value and isinstance(plain[1], str) and value.isprintable():
+            if plain[0] and plain[1] == value and isinstance(plain[1], str) and sanitize(value) == value:
                 return value
         return json.dumps(value)
     return json.dumps(value)

@@ -192,7 +192,7 @@ class RawText:
 
     def __init__(self, text: str) -> None:
         texts = text.split("\n")
-        if not all(map(str.isprintable, texts)):
+        if not all(part.isascii() and part.isprintable() for part in texts):
             texts = [sanitize(part) for part in texts]
         self._texts = texts
         self._lengths = list(map(len, texts))

@@ -12,7 +12,6 @@ import msgspec
 
 from sessions.trajectory import Decision, Message
 from toolenv.errors import DataError, StoreError
-from vakra_tui.state.live.base import RUNNING
 from vakra_tui.state.live.playing import Playing
 from vakra_tui.state.live.wire import owner_of
 from vakra_tui.text import one_line
@@ -131,10 +130,11 @@ class Asking(Playing):
                 await self._keep_requests(timeline)
 
     async def resume(self, at: int, stopped: bool) -> None:
+        timeline = self._ready()
         try:
             await super().resume(at, stopped)
         finally:
-            await self._keep_requests(self._ready())
+            await self._keep_requests(timeline)
 
     def _driver(self) -> Driver:
         if self.wheel != "agent":
@@ -149,8 +149,7 @@ class Asking(Playing):
         timeline = self._ready()
         self._pause = None
         if self.wheel != "agent":
-            self.wheel = "agent"
-            timeline.hand_over(self._driver())
+            self._hand_over("agent")
         return timeline
 
     async def _offered_now(self, timeline: Timeline) -> Offer:
@@ -190,9 +189,6 @@ class Asking(Playing):
                 self._working = self._words(time.monotonic() - started)
                 await self._show(force=True)
 
-        if outer == RUNNING:
-            yield
-            return
         self._working = self._words(0.0)
         await self._show(force=True)
         ticking = asyncio.create_task(tell())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from eval.model import Verdict
 from sessions.trajectory import ExecutedTrajectory
-from toolenv.errors import DataError, EnvironmentFailure, StoreError, VakraError
+from toolenv.errors import DataError, EnvironmentFailure, VakraError
 from toolenv.model import Instance, ToolSpec
 from vakra_tui.state.live.stopping import T, Turns
 from vakra_tui.state.remarks import Marking
@@ -120,24 +120,23 @@ class SessionBase(Turns):
             await timeline.step()
             await self._show(force=True)
 
+    def _hand_over(self, wheel: Wheel) -> None:
+        """Give somebody the wheel. Raises ``VakraError`` where there is no such driver; the wheel stays as it was."""
+        before, self.wheel = self.wheel, wheel
+        try:
+            driver = self._driver()
+        except VakraError:
+            self.wheel = before
+            raise
+        self._ready().hand_over(driver)
+
     async def _keep_requests(self, timeline: Timeline) -> None:
         """What the agent asked its model, kept beside the steps that it led to; each request once."""
-        import msgspec
+        raise NotImplementedError
 
-        asked: list[RequestRecord] = getattr(timeline.driver, "requests", [])
-        keeper = timeline.keeper
-        if not isinstance(asked, list) or not asked or keeper is None or keeper.ref is None:
-            return
-        store = self.world.keeping.ready()
-        if store is None:
-            return
-        try:
-            while asked:
-                record = msgspec.structs.replace(asked[0], branch=timeline.cursor.branch)
-                await store.put_request(keeper.ref.id, record)
-                asked.pop(0)
-        except StoreError as error:
-            self._store_problem = str(error)
+    async def _requests(self, index: int) -> tuple[RequestRecord, ...]:
+        """The agent's requests that led to step ``index`` of the present branch."""
+        raise NotImplementedError
 
     async def in_turn(self, verb: Callable[..., Awaitable[T]], *arguments: object) -> T:
         """A verb in its turn; what it said of its work is gone from the scene also where it is stopped or fails."""

@@ -43,6 +43,7 @@ class Guiding(SessionBase):
             timeline.breakpoints = kept
             self._working = ""
             timeline.go_to(timeline.branch.length)
+            await self._keep_requests(timeline)
             await self._show(force=True)
         return self._pause is not None
 
@@ -97,16 +98,23 @@ class Guiding(SessionBase):
         timeline = self._ready()
         return str(export(kind, place, timeline.tree.trajectory(timeline.cursor.branch)))
 
+    def _passed(self, branch: int) -> bool:
+        """Whether a branch passes as it stands now."""
+        steps, verdict = self._verdicts.get(branch, (-1, None))
+        return verdict is not None and verdict.passed is True and steps == self._ready().tree.branch(branch).length
+
     async def exported(self) -> Exported:
-        """The present branch as the forms of an export take it; a repair of it is its ``chosen``."""
+        """The present branch as the forms of an export take it; the newest branch of it that passes, where it does
+        not itself, is its ``chosen``."""
         from vakra_tui.forms import Exported, shared_steps
 
         timeline = self._ready()
         tree, number = timeline.tree, timeline.cursor.branch
         shown = tree.trajectory(number)
-        repairs = [each.number for each in tree.branches if each.name.startswith("repair") and each.number != number]
-        chosen = tree.trajectory(repairs[-1]) if repairs else None
         _, verdict = self._verdicts.get(number, (0, None))
+        repairs = [each.number for each in tree.branches if each.parent == number and self._passed(each.number)]
+        wrong = verdict is not None and verdict.passed is False
+        chosen = tree.trajectory(repairs[-1]) if repairs and wrong else None
         ref = timeline.keeper.ref if timeline.keeper is not None else None
         return Exported(
             key=ref.key if ref is not None else self.instance.uuid,

@@ -189,3 +189,6 @@ class Opening(Playing, Judging):
     async def _before_evaluating(self) -> None:
         if self._truth_problem == STOPPED:
             await self._execute_truth()
+            if self._truth is None and self._truth_problem == STOPPED:
+                await self._show(force=True)
+                raise Stopped

@@ -121,8 +121,7 @@ class Playing(SessionBase):
             raise DataError("No agent is named; start with --agent NAME to hand it the wheel.")
         timeline = self._ready()
         self._pause = None
-        self.wheel = wheel
-        timeline.hand_over(self._driver())
+        self._hand_over(wheel)
         if at < timeline.branch.length or timeline.finished:
             await timeline.fork(self._before_the_end(at), name=f"{wheel.replace('_', ' ')} from {at}")
         if wheel == "human":
@@ -133,8 +132,7 @@ class Playing(SessionBase):
         """A person's decision becomes the step after the first ``at`` ones; in the past on a branch of its own."""
         timeline = self._ready()
         self._pause = None
-        self.wheel = "human"
-        timeline.hand_over(self._driver())
+        self._hand_over("human")
         if at < timeline.branch.length or timeline.finished:
             await timeline.fork(self._before_the_end(at))
         await self._make_opening()
@@ -145,8 +143,7 @@ class Playing(SessionBase):
         """Make step ``number`` (from 1, the opening counts) another call, on a branch of its own."""
         timeline = self._ready()
         self._pause = None
-        self.wheel = "human"
-        timeline.hand_over(self._driver())
+        self._hand_over("human")
         await timeline.edit(number, call)
         await self._show(force=True)
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from sessions.trajectory import CallTool
-from toolenv.errors import EnvironmentFailure, StoreError
+from toolenv.errors import EnvironmentFailure
 from vakra_tui.state.live.base import SessionBase
 from vakra_tui.state.panes.protocol import StepProtocol
 
 if TYPE_CHECKING:
     from sessions.branches import Tree
-    from sessions.store.records import RequestRecord
 
 
 class Wire(SessionBase):
@@ -30,20 +29,6 @@ class Wire(SessionBase):
             return StepProtocol(why=str(error), requests=requests)
         why = "" if exchange is not None else "The messages of this step are not kept any more, or none were sent."
         return StepProtocol(exchange=exchange, why=why, requests=requests)
-
-    async def _requests(self, index: int) -> tuple[RequestRecord, ...]:
-        """The agent's requests that led to a step, as far as the store holds them."""
-        timeline = self._ready()
-        store = self.world.keeping.ready()
-        keeper = timeline.keeper
-        if store is None or keeper is None or keeper.ref is None:
-            return ()
-        try:
-            kept = await store.requests(keeper.ref.id)
-        except StoreError:
-            return ()  # the store's trouble is told in the header already
-        owner = owner_of(timeline.tree, timeline.cursor.branch, index)
-        return tuple(each for each in kept if each.position == index and each.branch in (None, owner))
 
 
 def owner_of(tree: Tree, branch: int, index: int) -> int:

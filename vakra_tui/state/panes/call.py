@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from toolenv.schema import arguments_of
 from vakra_tui.state.form import Field, fields_of, fits
 from vakra_tui.state.json_tree import scalar_line
@@ -57,6 +59,8 @@ def argument_blocks(row: StepRow) -> list[tuple[ArgumentRow | None, list[Line]]]
         field = fields.get(argument.name)
         lines = [_given(argument, field, width)]
         if row.spec is not None:
+            if field is None and argument.note:
+                lines = [_given(msgspec.structs.replace(argument, note=""), field, width)]
             lines += _schema_lines(argument, field, arguments_of(row.spec).open, width)
         blocks.append((argument, lines))
     if not given:

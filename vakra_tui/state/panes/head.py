@@ -111,12 +111,12 @@ def header_note(scene: Scene) -> Span | None:
         return Span("no ground truth: not scored", "warn")
     if verdict is None:
         return Span("no prediction: ground truth only", "warn") if scene.prediction is None and scene.run else None
-    if verdict.status == "unscored":
-        return Span(f"unscored: {verdict.reason or 'no reason given'}", "warn")
-    if verdict.passed is None:
-        return Span("undecided", "warn")
     if scene.stale:
         return Span(f"steps were added: {key('debugger.evaluate')} evaluates", "warn")
+    if verdict.status == "unscored":
+        return Span(f"unscored: {one_line(verdict.reason or 'no reason given', 80)}", "warn")
+    if verdict.passed is None:
+        return Span("undecided", "warn")
     return Span("+ PASSED", "ok") if verdict.passed else Span("x FAILED", "fail")
 
 

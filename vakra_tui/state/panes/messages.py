@@ -21,6 +21,9 @@ SHUT_FROM = 600
 LONGEST = 50_000
 """Characters of one message that are shown; the protocol tab and exports have the whole body."""
 
+LARGEST_COST = 1e15
+"""A record may hold any number; one of hundreds of digits is no cost."""
+
 ROLES: Mapping[str, Role] = {"system": "label", "user": "accent", "assistant": "ok", "tool": "key"}
 
 
@@ -70,7 +73,7 @@ def _request_head(record: RequestRecord, streamed: bool) -> Line:
         parts.append(f"{about}{given:,} tokens in, {made:,} out")
     cost = usage.get("cost")
     if isinstance(cost, int | float) and not isinstance(cost, bool):
-        parts.append(f"cost {cost:.6g}")
+        parts.append(f"cost {cost:.6g}" if abs(cost) < LARGEST_COST else "cost beyond all measure")
     attempts = usage.get("attempts")
     if isinstance(attempts, int) and attempts > 1:
         parts.append(f"{attempts} attempts")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from toolenv.exchange import KEPT_TEXT, WireExchange
@@ -58,7 +57,7 @@ def _exchange(exchange: WireExchange) -> list[Line]:
         lines += [
             BLANK,
             line(arrow, (f"{message.at_s * 1000:,.0f} ms  {size_words(message.size)}", "dim"), (head, "label")),
-            *body_lines(message.text, message.size),
+            *body_lines(message.text, message.size, "; the response tab has the result whole"),
         ]
     lines.append(BLANK)
     if exchange.stderr is None:
@@ -97,8 +96,11 @@ def _written(value: Json) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
-def body_lines(text: str, size: int) -> list[Line]:
-    """A body: JSON indented, anything else as it came; at most its beginning, which the last line says."""
+def body_lines(text: str, size: int, whole: str = "") -> list[Line]:
+    """A body: JSON indented, anything else as it came; at most its beginning, which the last line says.
+
+    ``whole`` says where the rest is.
+    """
     shown = text
     if len(text) <= LONGEST and text[:1] in "{[":
         try:
@@ -107,12 +109,5 @@ def body_lines(text: str, size: int) -> list[Line]:
             shown = text
     lines = [line(("  ", ""), HANG, (part, "code")) for part in shown[:LONGEST].split("\n")]
     if len(text) >= KEPT_TEXT or len(shown) > LONGEST:
-        lines.append(
-            line((f"  \u2026 the beginning of {size_words(size)}; the response tab has the result whole", "dim"))
-        )
+        lines.append(line((f"  \u2026 the beginning of {size_words(size)}{whole}", "dim")))
     return lines
-
-
-def no_wire(sentence: str, requests: Sequence[RequestRecord] = ()) -> StepProtocol:
-    """The protocol of a step for which nothing went over a wire."""
-    return StepProtocol(why=sentence, requests=tuple(requests))

@@ -306,12 +306,15 @@ def _raw(row: StepRow) -> LineSource:
 def message_lines(row: StepRow, scene: Scene) -> list[Line]:
     """What was said around the step. A recording holds calls and answers only, and the pane says so."""
     lines: list[Line] = []
-    for other in scene.rows:
-        if other.step is not None and isinstance(other.step.decision, Message) and other.number <= row.number:
+    last = next((index for index, other in enumerate(scene.rows) if other is row), len(scene.rows) - 1)
+    for other in scene.rows[: last + 1]:
+        if other.step is not None and isinstance(other.step.decision, Message):
             message = other.step.decision
             lines += [line((message.role, "label")), line(("  ", ""), (message.text, ""))]
     if not lines:
-        lines.append(line(("No messages: a recorded prediction holds its calls and its answer only.", "dim")))
+        why = "a recorded prediction holds its calls and its answer only"
+        told = f"No messages: {why}." if row.actor == "recording" else "No messages were exchanged up to this step."
+        lines.append(line((told, "dim")))
     return lines
 
 

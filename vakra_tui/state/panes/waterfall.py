@@ -76,7 +76,8 @@ def broke_lines(scene: Scene, found: Sequence[Place], shown: int, *, brief: bool
     if where:
         parts += [Span(where, "strong"), Span(": ", "dim")]
     parts.append(Span(what or "no reason given"))
-    hidden = not (scene.reference_shown or (place.hop or 0) <= scene.hints)
+    needed = place.hop if place.hop is not None else max(len(scene.truth.hops), 1)
+    hidden = not scene.reference_shown and needed > scene.hints
     right = "" if hidden or place.outcome != "fail" else place.right
     if brief:
         shown_right = one_line(right, BRIEF_RIGHT)
