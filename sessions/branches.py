@@ -60,6 +60,8 @@ class Tree(Value, frozen=True):
     def steps(self, number: int) -> tuple[Step, ...]:
         """All steps of a branch from the beginning, the prefix that it shares included."""
         line = [self.branch(number)]
+        if line[0].parent is None:
+            return line[0].steps
         while line[-1].parent is not None:
             line.append(self.branch(line[-1].parent))
         steps: tuple[Step, ...] = ()

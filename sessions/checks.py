@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from sessions.trajectory import CallTool, Check, Trajectory
 from toolenv.model import Instance, ToolCall, ToolSpec
@@ -27,11 +27,34 @@ def tool_named(tools: Sequence[ToolSpec], name: str, domain: str) -> ToolSpec | 
     return next((tool for tool in tools if tool.name == own), None)
 
 
-def made_calls(trajectory: Trajectory) -> tuple[ToolCall, ...]:
+class _MadeCalls(Sequence[ToolCall]):
+    """Gone through as far as they are asked for.
+
+    A check that is made before every call of a long session mostly wants the first few.
+    """
+
+    def __init__(self, trajectory: Trajectory) -> None:
+        self._steps = trajectory.steps
+
+    def __iter__(self) -> Iterator[ToolCall]:
+        return (step.decision.call for step in self._steps if isinstance(step.decision, CallTool) and not step.opening)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    @overload
+    def __getitem__(self, index: int) -> ToolCall: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[ToolCall]: ...
+
+    def __getitem__(self, index: int | slice) -> ToolCall | Sequence[ToolCall]:
+        return tuple(self)[index]
+
+
+def made_calls(trajectory: Trajectory) -> Sequence[ToolCall]:
     """The calls of a trajectory that somebody proposed, openings left out."""
-    return tuple(
-        step.decision.call for step in trajectory.steps if isinstance(step.decision, CallTool) and not step.opening
-    )
+    return _MadeCalls(trajectory)
 
 
 def check_schema(trajectory: Trajectory, call: ToolCall, tools: Sequence[ToolSpec]) -> Check:
@@ -67,8 +90,7 @@ def policy_checker(instance: Instance, applicability: Applicability | None = Non
     applies = applicability or policies.applicability_of(instance)
 
     def check(trajectory: Trajectory, call: ToolCall, tools: Sequence[ToolSpec]) -> Check:
-        history = made_calls(trajectory)
-        reason = policies.violation(policy, applies, history, call)
+        reason = policies.violation(policy, applies, made_calls(trajectory), call)
         if reason is None:
             return Check(name="policy", outcome="ok")
         if applies == "unknown":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from sessions.drivers.recording import calls_done
+from sessions.drivers.recording import CallsDone
 from sessions.trajectory import Actor, Answer, CallTool, Decision, Trajectory
 from toolenv.errors import DataError
 from toolenv.model import Instance, Json, ToolCall, ToolSpec
@@ -44,6 +44,7 @@ class GroundTruthDriver:
         older = instance.capability == 1 and bool(turn.calls) and turn.calls[0].name == OLDER_OPENING
         self.calls = turn.calls[1:] if older else turn.calls
         self._older = older
+        self._done = CallsDone(self.calls)
 
     @property
     def first_call(self) -> ToolCall | None:
@@ -53,7 +54,7 @@ class GroundTruthDriver:
     async def next(self, trajectory: Trajectory, tools: Sequence[ToolSpec]) -> Decision:
         from toolenv.dataset.labels import resolve
 
-        done = calls_done(trajectory, self.calls)
+        done = self._done.of(trajectory)
         if done >= len(self.calls):
             return Answer(text=self.answer)
         return CallTool(call=resolve(self.calls[done], self.handles(trajectory)))

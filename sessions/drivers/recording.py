@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sessions.trajectory import Actor, Answer, CallTool, Decision, GiveUp, Trajectory
+from sessions.trajectory import Actor, Answer, CallTool, Decision, GiveUp, Step, Trajectory
 from toolenv.model import Prediction, ToolCall, ToolSpec
 
 
@@ -19,16 +19,32 @@ def calls_done(trajectory: Trajectory, calls: Sequence[ToolCall]) -> int:
     The count follows the trajectory and not the driver's own past, so that a driver can take the wheel over at any
     step and goes on there. Openings count once, and only where the first of ``calls`` is the opening.
     """
-    opening = 0
-    others = 0
-    for step in trajectory.steps:
-        if not isinstance(step.decision, CallTool):
-            continue
-        if not step.opening:
-            others += 1
-        elif calls and same_call(step.decision.call, calls[0]):
-            opening = 1
-    return opening + others
+    return CallsDone(calls).of(trajectory)
+
+
+class CallsDone:
+    """Counts as ``calls_done`` does; of a trajectory that went on only what is new is looked at."""
+
+    def __init__(self, calls: Sequence[ToolCall]) -> None:
+        self.calls = calls
+        self._seen: tuple[Step, ...] = ()
+        self._opening = 0
+        self._others = 0
+
+    def of(self, trajectory: Trajectory) -> int:
+        """How many of the calls a trajectory has behind it."""
+        steps, seen = trajectory.steps, len(self._seen)
+        if steps[:seen] != self._seen:
+            seen, self._opening, self._others = 0, 0, 0
+        for step in steps[seen:]:
+            if not isinstance(step.decision, CallTool):
+                continue
+            if not step.opening:
+                self._others += 1
+            elif self.calls and same_call(step.decision.call, self.calls[0]):
+                self._opening = 1
+        self._seen = steps
+        return self._opening + self._others
 
 
 class RecordingDriver:
@@ -42,6 +58,7 @@ class RecordingDriver:
 
     def __init__(self, prediction: Prediction) -> None:
         self.prediction = prediction
+        self._done = CallsDone(prediction.calls)
 
     @property
     def first_call(self) -> ToolCall | None:
@@ -49,7 +66,7 @@ class RecordingDriver:
         return self.prediction.calls[0] if self.prediction.calls else None
 
     async def next(self, trajectory: Trajectory, tools: Sequence[ToolSpec]) -> Decision:
-        done = calls_done(trajectory, self.prediction.calls)
+        done = self._done.of(trajectory)
         if done < len(self.prediction.calls):
             return CallTool(call=self.prediction.calls[done])
         if self.prediction.status != "success" and not self.prediction.answer:

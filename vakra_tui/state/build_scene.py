@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -74,35 +74,31 @@ def analysed(
     tools: Sequence[ToolSpec],
     *,
     pending: bool,
-    quick: bool = False,
 ) -> Analysed:
-    """Analyse what was executed (None where no session could be opened) against the reference.
-
-    ``quick`` leaves out what grows with the length of responses: hops, origins and differences.
-    """
+    """Analyse what was executed (None where no session could be opened) against the reference."""
     instance = subject.instance
     if executed is None:
         executed = ExecutedTrajectory(trajectory=Trajectory(instance=instance), tables=())
     applicability = policies.applicability_of(instance)
     calls = made_calls(executed)
     broken = violations(instance, applicability, [(made.number, made.call) for made in calls.scored])
-    found = None if quick else findings(executed, truth)
+    found = findings(executed, truth)
     rows = rows_of(
         executed,
         subject.prediction,
-        recovers=found.recovers if found is not None else {},
-        provenance=_provenance(executed, found, tools) if found is not None else {},
+        recovers=found.recovers,
+        provenance=_provenance(executed, found, tools),
         violations=broken,
         pending=pending,
     )
     alignment: Alignment | None = None
-    if found is not None and truth is not None and truth.failed is None:
+    if truth is not None and truth.failed is None:
         alignment = align(truth.calls, found.calls.calls, tools, instance.domain)
         rows = _beside_reference(rows, alignment)
     finished = executed.trajectory.finished
     view = truth_view(instance, truth, found, ended=finished, alignment=alignment)
     return Analysed(
-        rows=_with_tools(rows, tools, instance.domain),
+        rows=Specs(tools, instance.domain).of_all(rows),
         truth=_forbidden(view, broken),
         policy=msgspec.structs.replace(policy_view(instance, applicability), violations=tuple(broken)),
         finished=finished,
@@ -119,7 +115,9 @@ def _forbidden(view: TruthView, broken: Mapping[int, str]) -> TruthView:
 
 def scene_of(subject: Subject, part: Analysed, frame: Frame) -> Scene:
     """Everything that the debugger shows."""
-    rows = tuple(_with_frame(row, index, frame) for index, row in enumerate(part.rows))
+    rows = part.rows
+    if frame.forks or frame.remarks or frame.drifted or frame.marked:
+        rows = tuple(_with_frame(row, index, frame) for index, row in enumerate(rows))
     view = part.truth
     if view.state == "running" and frame.truth_problem:
         view = TruthView(state="unavailable", answer=view.answer, detail=frame.truth_problem)
@@ -230,16 +228,25 @@ def _beside_reference(rows: tuple[StepRow, ...], alignment: Alignment) -> tuple[
     return tuple(told)
 
 
-def _with_tools(rows: tuple[StepRow, ...], tools: Sequence[ToolSpec], domain: str) -> tuple[StepRow, ...]:
-    """Each call with the tool that it names, where that is known."""
-    known: dict[str, ToolSpec | None] = {tool.name: tool for tool in reversed(tools)}
-    told: list[StepRow] = []
-    for row in rows:
-        if row.call is not None and row.tool not in known:
-            known[row.tool] = tool_named(tools, row.tool, domain)
-        spec = known.get(row.tool) if row.call is not None else None
-        told.append(msgspec.structs.replace(row, spec=spec) if spec is not None else row)
-    return tuple(told)
+class Specs:
+    """Gives each call the tool that it names, where that is known."""
+
+    def __init__(self, tools: Sequence[ToolSpec], domain: str) -> None:
+        self._tools = tools
+        self._domain = domain
+        self._known: dict[str, ToolSpec | None] = {tool.name: tool for tool in reversed(tools)}
+
+    def of_all(self, rows: Iterable[StepRow]) -> tuple[StepRow, ...]:
+        """The rows with their tools."""
+        return tuple(map(self._told, rows))
+
+    def _told(self, row: StepRow) -> StepRow:
+        if row.call is None:
+            return row
+        if row.tool not in self._known:
+            self._known[row.tool] = tool_named(self._tools, row.tool, self._domain)
+        spec = self._known[row.tool]
+        return msgspec.structs.replace(row, spec=spec) if spec is not None else row
 
 
 def _difference(gap: Gap) -> str:

@@ -51,16 +51,17 @@ def rows_of(
     ``recovers``, ``provenance`` and ``violations`` are keyed by call number. ``pending`` says whether what is left of
     the recording is to be shown.
     """
+    from sessions.drivers.recording import calls_done
+
     rows: list[StepRow] = []
     number = 0
     for index, step in enumerate(executed.trajectory.steps):
         table = executed.tables[index] if index < len(executed.tables) else None
-        # The opening and what is said between the calls have no number, and nothing is known of them by one.
-        counts = not step.opening and not isinstance(step.decision, Message)
+        counts = is_numbered(step)
         number += counts
         shown = number if counts else 0
         rows.append(
-            _executed(
+            executed_row(
                 step,
                 shown,
                 table,
@@ -71,18 +72,16 @@ def rows_of(
             )
         )
     if prediction is not None and pending and not executed.trajectory.finished:
-        rows += _pending(prediction, _done(executed, prediction), number)
+        rows += pending_rows(prediction, calls_done(executed.trajectory, prediction.calls), number)
     return tuple(rows)
 
 
-def _done(executed: ExecutedTrajectory, prediction: Prediction) -> int:
-    """How many calls of the recording were made already, as the recording's driver counts them."""
-    from sessions.drivers.recording import calls_done
-
-    return calls_done(executed.trajectory, prediction.calls)
+def is_numbered(step: Step) -> bool:
+    """The opening and what is said between the calls have no number, and nothing is known of them by one."""
+    return not step.opening and not isinstance(step.decision, Message)
 
 
-def _executed(
+def executed_row(
     step: Step,
     number: int,
     table: TableView | None,
@@ -91,6 +90,7 @@ def _executed(
     violation: str,
     prediction: Prediction | None,
 ) -> StepRow:
+    """The row of one executed step; ``number`` is 0 for a step that has none."""
     decision = step.decision
     call = decision.call if isinstance(decision, CallTool) else None
     answer = (
@@ -190,7 +190,8 @@ def _passage_texts(items: Sequence[Json]) -> list[str]:
     return [item["text"] for item in items if isinstance(item, dict) and isinstance(item.get("text"), str)]
 
 
-def _pending(prediction: Prediction, done: int, number: int) -> list[StepRow]:
+def pending_rows(prediction: Prediction, done: int, number: int) -> list[StepRow]:
+    """The rows of what a recording holds after ``done`` of its calls, numbered on from ``number``."""
     rows = [
         StepRow(
             number=number + offset,

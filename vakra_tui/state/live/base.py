@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from eval.model import Verdict
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from sessions.timeline import Timeline
     from vakra_tui.state.build_scene import Analysed
     from vakra_tui.state.listing import Entry
+    from vakra_tui.state.running import Running
     from vakra_tui.state.subject import Subject
     from vakra_tui.state.world import World
 
@@ -35,7 +36,7 @@ RUNNING = "running"
 AT_THE_WHEEL = "You are at the wheel: {} hands it to the recording or the ground truth, which can run."
 """Why nothing runs; ``{}`` is the key that hands the wheel over."""
 
-SHOW_EVERY_S = 0.15
+SHOW_EVERY_S = 0.25
 """Shortest time between two scenes while many steps run."""
 
 SHOW_SHARE = 8
@@ -77,7 +78,9 @@ class SessionBase(Turns):
         self._marking = Marking()
         self._offered: tuple[ToolSpec, ...] = ()
         self._showing: asyncio.Task[None] | None = None
-        self._analysed: tuple[tuple[int, int, bool, bool, bool], Analysed] | None = None
+        self._analysed: tuple[tuple[object, ...], Analysed] | None = None
+        self._following: Running | None = None
+        self._replay_problem = ""
 
     def listen(self, listener: Callable[[Scene], None]) -> None:
         """Have every new scene handed over; called in the engine thread."""
@@ -147,15 +150,20 @@ class SessionBase(Turns):
                 await self._show(force=True)
             raise
 
+    def _due(self) -> bool:
+        """Whether the last scene is so old that another one may be made while something runs."""
+        return time.monotonic() - self._last_shown >= max(SHOW_EVERY_S, SHOW_SHARE * self._show_took)
+
     async def _show(self, *, force: bool = False) -> None:
-        now = time.monotonic()
-        if not force and now - self._last_shown < max(SHOW_EVERY_S, SHOW_SHARE * self._show_took):
+        if not force and not self._due():
             return
+        now = time.monotonic()
         if self._timeline is not None:
             try:
                 self._executed = await self._timeline.executed()
+                self._replay_problem = ""
             except EnvironmentFailure as error:
-                self._problem = str(error)
+                self._replay_problem = str(error)
                 self._executed = ExecutedTrajectory(trajectory=self._timeline.trajectory, tables=())
         self.scene = self._build()
         self._last_shown = time.monotonic()
@@ -183,7 +191,7 @@ class SessionBase(Turns):
             stale=verdict is not None and steps != length,
             working=self._what_works(),
             stoppable=bool(self._working) and self.running,
-            problem=self._problem,
+            problem=self._problem or self._replay_problem,
             wheel=self.wheel,
             hints=self.hints,
             reference_shown=self.reference_shown,
@@ -211,21 +219,28 @@ class SessionBase(Turns):
         from vakra_tui.state.build_scene import analysed
 
         assert self.subject is not None
-        quick = self._working == RUNNING
-        key = (branch, length, self._analysis is not None, self.wheel == "recording", self._executed is not None)
+        executed, pending = self._executed, self.wheel == "recording"
+        key = (branch, length, self._analysis is not None, pending, executed is not None, self._replay_problem)
         if self._analysed is not None and self._analysed[0] == key:
             return self._analysed[1]
-        part = analysed(
-            self.subject,
-            self._executed,
-            self._analysis,
-            self._truth.tools if self._truth is not None else self._offered,
-            pending=self.wheel == "recording",
-            quick=quick,
-        )
-        if not quick:
-            self._analysed = (key, part)
+        tools = self._truth.tools if self._truth is not None else self._offered
+        if self._working == RUNNING and executed is not None:
+            return self._followed(executed, tools, pending)
+        self._following = None
+        part = analysed(self.subject, executed, self._analysis, tools, pending=pending)
+        self._analysed = (key, part)
         return part
+
+    def _followed(self, executed: ExecutedTrajectory, tools: Sequence[ToolSpec], pending: bool) -> Analysed:
+        """What can be told of each step at once while steps are run."""
+        from vakra_tui.state.running import Running
+
+        assert self.subject is not None
+        following = self._following
+        about = (id(self._analysis), id(tools), pending)
+        if following is None or following.about != about or not following.goes_on(executed):
+            following = self._following = Running(self.subject, self._analysis, tools, pending=pending)
+        return following.analysed(executed)
 
 
 def forks_of(timeline: Timeline | None) -> dict[int, tuple[str, ...]]:

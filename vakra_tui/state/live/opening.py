@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
-from toolenv.errors import DataError, EnvironmentFailure, StoreError
+from toolenv.errors import DataError, EnvironmentFailure, StoreError, VakraError
 from vakra_tui.state.live.base import RUNNING
 from vakra_tui.state.live.judging import PROFILE, Judging
 from vakra_tui.state.live.playing import Playing
@@ -157,13 +157,15 @@ class Opening(Playing, Judging):
     def _step_event(self, event: StepEvent) -> None:
         if event.moment == "unsaved":
             self._store_problem = event.detail
-        if event.moment == "observed" and self._working == RUNNING and self._showing is None:
+        if event.moment == "observed" and self._working == RUNNING and self._showing is None and self._due():
             self._showing = asyncio.create_task(self._show_running())
 
     async def _show_running(self) -> None:
         """A scene between two steps of a run that is awaited as a whole."""
         try:
             await self._show()
+        except VakraError as error:
+            self._problem = str(error)
         finally:
             self._showing = None
 
