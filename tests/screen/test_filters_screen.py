@@ -81,3 +81,24 @@ async def test_expressions_complete(store: Store) -> None:
         await until_shown(pilot, "There is no '~no'")
         assert all(len(row) <= 80 for row in rows(app))
         assert "find" not in squeezed(app) or field.value
+
+
+async def test_a_filter_that_matches_nothing_says_so(store: Store) -> None:
+    async with opened(wiring(store), SMALL) as (app, pilot):
+        await pilot.press("slash", *"~cap 2", "enter")
+        await until(pilot, lambda: not listed(app), "no row")
+        await until_shown(pilot, "no row matches; esc shows all again")
+        assert "showing 0 of 3 instances" in squeezed(app)
+        await pilot.press("escape")
+        await until(pilot, lambda: len(listed(app)) == 3, "all rows")
+        assert "no row matches" not in squeezed(app)
+        await pilot.press("slash", *"zzz")
+        await until_shown(pilot, "no row matches")
+
+
+async def test_evaluating_what_is_scored_says_so(store: Store) -> None:
+    async with opened(wiring(store)) as (app, pilot):
+        await pilot.press("v")
+        await until(pilot, lambda: len(app.instances.listing.entries[0].verdicts) == 2, "both verdicts")
+        await pilot.press("v")
+        await until_shown(pilot, "Everything of this row is scored.")

@@ -208,6 +208,45 @@ def test_what_is_not_evaluated_is_said() -> None:
     assert "not evaluated" not in listing.counts()
 
 
+def test_rows_that_were_not_read_match_nothing_that_is_read_from_them() -> None:
+    rows = [
+        Entry(uuid="a", capability=4, domain="d", instance=1),
+        entry("b", query=None, problem="it is odd"),
+        entry("c", turns=1),
+    ]
+    for text in ("~turns 1", "~kind none", "~policy none"):
+        wanted = ENTRY_FILTERS.parse(text)
+        assert [each.uuid for each in rows if wanted.matches(each)] == ["c"], text
+
+
+def test_what_has_no_prediction_is_found_before_anything_is_scored() -> None:
+    refs = [toy.Ref(capability=4, domain="d", uuid=f"u{n}") for n in range(3)]
+    predicted = [toy.Ref(capability=4, domain="d", uuid=name) for name in ("u0", "u1", "stranger")]
+    rows = entries_of(refs, {"one": predicted, "two": refs[:1]})
+    wanted = ENTRY_FILTERS.parse("~missing")
+    assert [each.uuid for each in rows if wanted.matches(each)] == ["u1", "u2"], "a stranger lacks nothing"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '~domain "^a [/]" ~cap 4 | (~fail policy !~err) & ~text \'x',
+        "(~cap 1 | ~cap 2) !(~pass | ~undecided) ~turns 1..2",
+        r'~text "root \"beer\"" ~passes ^a',
+    ],
+)
+def test_typing_a_filter_never_empties_the_list_in_silence(text: str) -> None:
+    """After every key: either the filter can be read, or the rows of before stay and a sentence says why."""
+    rows = [entry("a"), entry("b")]
+    listing = Listing(rows, ("r",))
+    for end in range(1, len(text) + 1):
+        before = list(listing.shown)
+        listing.find(text[:end])
+        if listing.problem:
+            assert listing.shown == before, text[:end]
+            assert listing.problem.endswith("."), text[:end]
+
+
 def test_counts_are_honest() -> None:
     rows = [entry("a", marked=True), entry("b"), entry("c", query=None, problem="it is odd")]
     rows += [Entry(uuid="d", capability=1, domain="d", instance=1), Entry(uuid="e", capability=1, domain="d")]

@@ -207,7 +207,7 @@ async def test_what_another_dataset_needs_is_said(address: str, tmp_path: Path) 
     async with opened(toy.wiring(store=Store.open(address)), WIDE) as (app, pilot):
         await at_sessions(pilot)
         await until_shown(pilot, "1 of another dataset")
-        assert f"vakra-tui {tmp_path} --instance u-1 --run r1" in squeezed(app)
+        assert f"vakra-tui {tmp_path} --instance u-1 --run DIR, where DIR is the folder of the run r1" in squeezed(app)
         await pilot.press("enter")
         await until_shown(pilot, "Another start is needed for this session")
         await pilot.press("enter")
@@ -261,7 +261,9 @@ def test_what_is_needed_in_words() -> None:
         return needed(summary(**changes), here, open_, exists=lambda path: there)
 
     assert said(dataset="here") == ""
-    assert "vakra-tui /data --instance u --run r" in said()
+    assert "vakra-tui /data --instance u --run DIR, where DIR is the folder of the run r" in said()
+    assert "vakra-tui '/my data' --instance u" in said(dataset_path="/my data")
+    assert "another dataset" in said(dataset_path="/home/a/sample-x/dataset"), "a folder of that name is no sample"
     assert "--run" not in said(run="")
     assert "not there now" in said(there=False)
     assert "have changed" in said(dataset_path="/open")

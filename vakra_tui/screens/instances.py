@@ -149,7 +149,11 @@ class InstancesScreen(NarrowingVerbs):
             words = "  ".join(f"{one_line(each.text, 30)} ({each.meaning})" for each in offered[:OFFERED])
             more = f"  and {len(offered) - OFFERED} more" if len(offered) > OFFERED else ""
             return line((f" {key('instances.complete')}: ", "accent"), (words + more, "dim"))
-        return line((f" {self.listing.problem}", "warn")) if self.listing.problem else ()
+        if self.listing.problem:
+            return line((f" {self.listing.problem}", "warn"))
+        if self.asked.strip() and not self.listing.shown and self.listing.entries:
+            return line((" no row matches", "warn"), (f"; {key('instances.clear')} shows all again", "dim"))
+        return ()
 
     def _about_files(self) -> Line:
         """Which files are being written."""
@@ -206,8 +210,12 @@ class InstancesScreen(NarrowingVerbs):
         self.action_open()
 
     def action_evaluate(self) -> None:
-        if self.entry is not None:
+        if self.entry is None:
+            return
+        if any(self.entry.waits_for(run) for run in self.listing.runs):
             self.app.evaluate_entries([self.entry])
+        else:
+            self.app.toast("Everything of this row is scored." if self.listing.runs else "No run is open.")
 
     def action_evaluate_all(self) -> None:
         self.app.evaluate_entries(list(self.listing.shown))

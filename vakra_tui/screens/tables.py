@@ -87,7 +87,7 @@ class TablesScreen(Screen[None]):
             rows = await self.app.engine.call(self._database.page, table.name, start)
         except VakraError as error:
             self.app.report(str(error))
-            return
+            rows = [("! cannot be read",)]
         source.put(start, rows)
         view = self.query_one("#rows", LineView)
         if view.source is source:

@@ -77,6 +77,10 @@ class Database:
             row[3]: f"{row[2]}.{row[4]}" if row[4] else str(row[2])
             for row in self._connection.execute("SELECT * FROM pragma_foreign_key_list(?)", (name,))
         }
+        try:
+            described = self._connection.execute("SELECT * FROM pragma_table_info(?)", (name,)).fetchall()
+        except sqlite3.Error:  # A view of a table that is not there; the others can be read.
+            described = []
         columns = tuple(
             Column(
                 name=row[1],
@@ -85,7 +89,7 @@ class Database:
                 not_null=bool(row[3]),
                 refers_to=keys.get(row[1], ""),
             )
-            for row in self._connection.execute("SELECT * FROM pragma_table_info(?)", (name,))
+            for row in described
         )
         try:
             rows = self._connection.execute(f"SELECT count(*) FROM {_quoted(name)}").fetchone()[0]

@@ -16,10 +16,10 @@ EntryKey = tuple[int, str, str]
 class Entry:
     """One row: an instance of the dataset, or an extra prediction (``instance`` None) of one run.
 
-    ``instance`` and ``predictions`` are references (of the dataset, of the runs by name). ``query``, ``slices`` (the
-    groups that a report counts it in) and ``weight`` are None until the record was read. ``verdicts`` are those known
-    so far, by run; ``kept`` names the runs whose verdict was read from the store. Both are replaced, never changed:
-    the screen and a search go through them while the engine scores.
+    ``instance`` and ``predictions`` are references (of the dataset, of the runs by name); ``runs`` are the names of all
+    runs that are open. ``query``, ``slices`` (the groups that a report counts it in) and ``weight`` are None until the
+    record was read. ``verdicts`` are those known so far, by run; ``kept`` names the runs whose verdict was read from
+    the store. Both are replaced, never changed: the screen and a search go through them while the engine scores.
     """
 
     uuid: str
@@ -27,6 +27,7 @@ class Entry:
     domain: str
     instance: Any = None
     predictions: dict[str, Any] = field(default_factory=dict)
+    runs: tuple[str, ...] = ()
     query: str | None = None
     turns: int = 1
     policy: bool = False
@@ -103,7 +104,10 @@ def entries_of(refs: Sequence[Any], runs: Mapping[str, Sequence[Any]]) -> list[E
 
     ``refs`` have ``uuid``, ``capability`` and ``domain``; a run's references have ``uuid`` and ``domain``.
     """
-    entries = [Entry(uuid=ref.uuid, capability=ref.capability, domain=ref.domain, instance=ref) for ref in refs]
+    names = tuple(runs)
+    entries = [
+        Entry(uuid=ref.uuid, capability=ref.capability, domain=ref.domain, instance=ref, runs=names) for ref in refs
+    ]
     known = {entry.key: entry for entry in entries}
     extras: dict[EntryKey, Entry] = {}
     for run, predictions in runs.items():
@@ -111,7 +115,12 @@ def entries_of(refs: Sequence[Any], runs: Mapping[str, Sequence[Any]]) -> list[E
             key = (prediction.capability or 0, prediction.domain, prediction.uuid)
             entry = known.get(key) or extras.get(key)
             if entry is None:
-                entry = Entry(uuid=prediction.uuid, capability=prediction.capability or 0, domain=prediction.domain)
+                entry = Entry(
+                    uuid=prediction.uuid,
+                    capability=prediction.capability or 0,
+                    domain=prediction.domain,
+                    runs=names,
+                )
                 extras[key] = entry
             entry.predictions[run] = prediction
     return entries + list(extras.values())

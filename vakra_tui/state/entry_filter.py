@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from vakra_tui.state.entry import Entry
 
 
+OUTSIDE: tuple[UnscoredReason, ...] = ("environment", "judge", "not recorded")
+"""Reasons outside the prediction and the dataset for which a row could not be scored."""
+
+
 def _text(entry: Entry, matches: Callable[[str], bool]) -> bool:
     return any(matches(text) for text in (entry.query or "", entry.domain, entry.uuid))
 
@@ -63,7 +67,12 @@ ENTRY_FILTERS: Language[Entry] = Language(
             "pattern",
             lambda entries: sorted({entry.domain for entry in entries}),
         ),
-        Predicate("turns", "number of turns: 2, >1", lambda entry, matches: bool(matches(entry.turns)), "number"),
+        Predicate(
+            "turns",
+            "number of turns: 2, >1",
+            lambda entry, matches: entry.query is not None and bool(matches(entry.turns)),
+            "number",
+        ),
         Predicate(
             "style",
             "the tool style of capability 1",
@@ -82,14 +91,14 @@ ENTRY_FILTERS: Language[Entry] = Language(
         Predicate(
             "kind",
             "what its policy asks for",
-            lambda entry, wanted: entry.policy_kind == wanted,
+            lambda entry, wanted: entry.query is not None and entry.policy_kind == wanted,
             "choice",
             get_args(PolicyKind),
         ),
         Predicate(
             "policy",
             "how its policy stands to the instance",
-            lambda entry, wanted: entry.applies == wanted,
+            lambda entry, wanted: entry.query is not None and entry.applies == wanted,
             "choice",
             ("applies", "does_not_apply", "unknown", "none"),
         ),
@@ -128,9 +137,9 @@ ENTRY_FILTERS: Language[Entry] = Language(
         ),
         Predicate(
             "err",
-            "it cannot be read, or a run could not be scored for its environment",
+            "it cannot be read, or a run could not be scored for its environment or judge",
             lambda entry, _: (
-                bool(entry.problem) or any(v.reason in get_args(UnscoredReason)[:3] for v in entry.verdicts.values())
+                bool(entry.problem) or any(verdict.reason in OUTSIDE for verdict in entry.verdicts.values())
             ),
         ),
         Predicate("by", "who decided a gate", _gate, "choice", get_args(DecidedBy)),
@@ -147,7 +156,9 @@ ENTRY_FILTERS: Language[Entry] = Language(
 
 
 def _missing(entry: Entry) -> bool:
-    return any(verdict.status == "missing" for verdict in entry.verdicts.values())
+    """Whether a run that is open has no prediction of an instance, scored or not."""
+    lacking = not entry.extra and any(run not in entry.predictions for run in entry.runs)
+    return lacking or any(verdict.status == "missing" for verdict in entry.verdicts.values())
 
 
 def completions(text: str, entries: Sequence[Entry]) -> list[Completion]:

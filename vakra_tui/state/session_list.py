@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -272,7 +273,7 @@ def needed(
             f"This session was made without a dataset, so there is nothing that its calls could run against. {written}"
         )
     made = session.dataset_path
-    of_sample = not made or "sample-" in Path(made).parent.name
+    of_sample = not made or _is_sample(Path(made))
     if of_sample and data_path is None:
         return f"It was made on the built-in sample of another version. {written}"
     if made and Path(made) == data_path:
@@ -280,12 +281,20 @@ def needed(
             "The files of this dataset have changed since the session was made. "
             f"vakra-tui replay {session.key} runs its calls again and says which answers differ."
         )
-    again = f"--instance {session.uuid}" + (f" --run {session.run}" if session.run else "")
+    again = f"--instance {shlex.quote(session.uuid)}"
     if of_sample:
-        return f"It was made on the built-in sample. Leave and start: vakra-tui {again}"
+        run = f" --run {shlex.quote(session.run)}" if session.run else ""
+        return f"It was made on the built-in sample. Leave and start: vakra-tui {again}{run}"
+    # Of a run a session keeps the name and what it holds, not the folder.
+    run = f" --run DIR, where DIR is the folder of the run {session.run}" if session.run else ""
     if not exists(Path(made)):
-        return f"It was made on the dataset {made}, which is not there now. Where it is: vakra-tui DATA {again}"
-    return f"It was made on another dataset. Leave and start: vakra-tui {made} {again}"
+        return f"It was made on the dataset {made}, which is not there now. Where it is: vakra-tui DATA {again}{run}"
+    return f"It was made on another dataset. Leave and start: vakra-tui {shlex.quote(made)} {again}{run}"
+
+
+def _is_sample(dataset: Path) -> bool:
+    """Whether a folder is where the built-in sample is built."""
+    return dataset.parent.name.startswith("sample-") and dataset.parent.parent.name == "vakra-tui"
 
 
 def index_of(rows: Sequence[Row], row: Row | None) -> int | None:
