@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import screen_toy as toy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from screen_tables import View
 
+from sessions.trajectory import CallTool, Step
 from toolenv.errors import DataError
 from toolenv.exchange import KEPT_TEXT, RawMessage, WireExchange
 from toolenv.model import Json, ToolCall, ToolResult, ToolSpec
@@ -19,13 +21,14 @@ from vakra_tui.state.diff import difference_lines
 from vakra_tui.state.json_tree import JsonTree, Unfolded
 from vakra_tui.state.lines import Lines, line, plain, text_of
 from vakra_tui.state.panes.call import CallLines, argument_blocks, jumpable
+from vakra_tui.state.panes.no_table import no_table
 from vakra_tui.state.panes.protocol import StepProtocol, protocol_source
 from vakra_tui.state.panes.steps import step_line
 from vakra_tui.state.quirks import quirks
 from vakra_tui.state.reading import decoded
 from vakra_tui.state.response import RawText, document, passage_lines, passages, peek_lines, read, scored
 from vakra_tui.state.rows import same_response
-from vakra_tui.state.scene import ArgumentRow, Origin, StepRow
+from vakra_tui.state.scene import ArgumentRow, Origin, Scene, StepRow
 from vakra_tui.state.search import WINDOW, LineByLine, Needle, Search, marked, shifted
 from vakra_tui.state.table_order import Order, page, positions, rows_with, terms_of
 from vakra_tui.state.table_rows import TableRows
@@ -566,3 +569,24 @@ def test_the_agents_requests_stand_above_the_tools_messages() -> None:
     assert shown.index('"messages"') < shown.index('"choices"') < shown.index("nothing went over a wire")
     assert "total_tokens" in shown
     assert "late" in shown
+
+
+def test_a_table_that_stays_with_the_server_says_why_and_what_to_do() -> None:
+    peek = json.dumps(
+        {
+            "handle": "data_1",
+            "num_records": 44,
+            "key_details": [{"name": "city", "dtype": "str", "first_3_values": ["Ulm", "Bonn", "[/b]"]}],
+        }
+    )
+    call = ToolCall(name="select", arguments={})
+    for text, handle, said in (
+        (peek, "data_1", ["config:servers.yaml hands out their peek", "leaves no trace", "city", '"Ulm" | "Bonn"']),
+        ("made data_1", "data_1", ["The rows behind data_1 stay with the server", "--env native"]),
+        (peek, None, ["this step made no table that can be shown"]),
+    ):
+        step = Step(decision=CallTool(call=call), result=ToolResult(text=text, handle=handle), actor="recording")
+        row = StepRow(number=1, actor="recording", tool="select", outcome="ok", call=call, step=step)
+        scene = Scene(instance=toy.instance(), run="r", rows=(row,), environment="config:servers.yaml")
+        shown = text_of(no_table(row, scene).lines)
+        assert all(part in shown for part in said), shown

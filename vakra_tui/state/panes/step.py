@@ -14,6 +14,7 @@ from vakra_tui.state.json_tree import scalar_line
 from vakra_tui.state.lines import BLANK, HANG, Headed, Line, Lines, LineSource, Role, Span, line
 from vakra_tui.state.panes.call import CallLines, argument_blocks, argument_rows
 from vakra_tui.state.panes.head import answer_text, replay_words
+from vakra_tui.state.panes.no_table import no_table
 from vakra_tui.state.panes.truth import short_json
 from vakra_tui.state.quirks import quirks
 from vakra_tui.state.response import RawText
@@ -63,7 +64,7 @@ def source(tab: Tab, row: StepRow | None, scene: Scene) -> LineSource:
     if tab == "response":
         return _response(row)
     if tab == "table":
-        return Lines([line((_no_table(row), "dim"))])
+        return no_table(row, scene)
     if tab == "raw":
         return _raw(row)
     if tab == "difference":
@@ -281,13 +282,6 @@ def _difference(row: StepRow) -> list[Line]:
     if not row.response_differs:
         return [line(("= the file's response and the executed one say the same", "ok"))]
     return difference_lines(row.file_response, text)
-
-
-def _no_table(row: StepRow) -> str:
-    result = row.step.result if row.step is not None else None
-    if result is not None and result.handle:
-        return f"the rows behind {one_line(result.handle, 80)} cannot be shown: this environment keeps them to itself"
-    return "this step made no table that can be shown"
 
 
 def _raw(row: StepRow) -> LineSource:
