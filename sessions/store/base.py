@@ -70,6 +70,7 @@ class BaseStore:
         except StoreError:
             store.close()
             raise
+        transactions.opened()
         return store
 
     @property

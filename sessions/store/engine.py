@@ -159,6 +159,11 @@ class Transactions:
         self._turn = threading.Condition()
         self._running = 0
         self._closed = False
+        self._file: tuple[int, int] | None = None
+
+    def opened(self) -> None:
+        """The file is there and in use: from now on it must stay the one that it is."""
+        self._file = _identity(self.path)
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run ``work`` in one transaction, durable when this returns; it may run twice, if it had to wait."""
@@ -170,6 +175,14 @@ class Transactions:
         with self._open(), self._alone:
             return self._patiently(work, writes=False)
 
+    def _refuse_other_file(self) -> None:
+        """Raise ``StoreError`` where the file was taken away: SQLite goes on writing to what nobody can find again."""
+        if self._file is not None and _identity(self.path) != self._file:
+            raise StoreError(
+                f"The session store {self.name} was deleted or replaced while it was open; nothing more can be kept "
+                "in it. Start again to begin a fresh one."
+            )
+
     def close(self) -> None:
         """Let what runs end, then close every connection; what is asked from now on is refused. May be called twice."""
         with self._turn:
@@ -179,7 +192,8 @@ class Transactions:
 
     @contextmanager
     def _open(self) -> Iterator[None]:
-        """Hold the connections open for one piece of work. Raises ``StoreError`` once the store is closed."""
+        """Hold the connections open for one piece of work. Raises ``StoreError`` once the store is closed or lost."""
+        self._refuse_other_file()
         with self._turn:
             if self._closed:
                 raise StoreError(CLOSED)
@@ -225,6 +239,14 @@ class Transactions:
                 f"Another process has written the same record into the session store {self.name}; open it again."
             )
         return sentence_for(error, self.name, waited, self.path)
+
+
+def _identity(path: Path | None) -> tuple[int, int] | None:
+    try:
+        status = path.stat() if path is not None else None
+    except OSError:
+        return None
+    return None if status is None else (status.st_dev, status.st_ino)
 
 
 def use_log(transactions: Transactions) -> None:
