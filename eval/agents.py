@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-import msgspec
-
 from eval.crew import worked
 from eval.environments import EnvironmentChain
+from eval.scored import encoded
 from sessions.agent.agent import Agent
 from sessions.agent.running import AgentRun, run_agent
 from sessions.agent.status import FAILURES
@@ -68,7 +67,7 @@ def production_scope(agent: Agent, dataset: Dataset, environments: EnvironmentCh
         environments.kind,
         environments.fingerprint(),
     ]
-    return hashlib.sha256(msgspec.json.encode(decisive, order="sorted")).hexdigest()
+    return hashlib.sha256(encoded(decisive, ordered=True)).hexdigest()
 
 
 class Production:

@@ -11,7 +11,7 @@ import msgspec
 
 from eval.profile import Item, Unit
 from eval.resume import ResultStore
-from eval.scored import Scored, decode, encode
+from eval.scored import Scored, decode, encode, encoded
 from eval.scores import Tally
 from eval.spool import KeyedSpool, Spool
 from sessions.redaction import redact_bytes
@@ -95,7 +95,7 @@ class Results:
         keep = self._store is not None and not any(line.verdict.reason in RETRIED for line in lines)
         if not self._notes.issuperset(notes):
             self._notes.update(notes)
-            self._unsaved.append((NOTES_KEY, msgspec.json.encode(self.notes)))
+            self._unsaved.append((NOTES_KEY, encoded(self.notes)))
         for item, key, scored in zip(unit.items, keys, lines, strict=True):
             payload = redact_bytes(encode(scored))
             self._take(item, scored, payload)

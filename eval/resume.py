@@ -16,6 +16,7 @@ from eval.judges.human import HumanRuling
 from eval.model import Gate
 from eval.profile import Item, Unit
 from eval.report import ReportInfo
+from eval.scored import encoded
 
 if TYPE_CHECKING:
     from sessions.store.records import PreparedSession
@@ -51,7 +52,7 @@ def scope_of(info: ReportInfo, extra: Mapping[str, str] | None = None) -> str:
         "run": [info.run_name, info.run_fingerprint],
         "extra": dict(extra or {}),
     }
-    return _digest(msgspec.json.encode(decisive, order="sorted"))
+    return _digest(encoded(decisive, ordered=True))
 
 
 def register_of(dataset: str, run: str) -> str:
@@ -62,9 +63,8 @@ def register_of(dataset: str, run: str) -> str:
 def settings_of(info: ReportInfo) -> bytes:
     """By which settings results are made, as what a register holds."""
     environments = [environment.kind for environment in info.environments]
-    return msgspec.json.encode(
-        {"profile": info.profile, "judge": msgspec.to_builtins(info.judge), "environments": environments},
-        order="sorted",
+    return encoded(
+        {"profile": info.profile, "judge": msgspec.to_builtins(info.judge), "environments": environments}, ordered=True
     )
 
 
@@ -102,7 +102,7 @@ def _ruled(item: Item, rulings: Mapping[HumanKey, HumanRuling] | None) -> str:
     if not rulings:
         return ""
     own = sorted((gate, ruling.outcome, ruling.reason) for (uuid, gate), ruling in rulings.items() if uuid == item.uuid)
-    return " human:" + _digest(msgspec.json.encode(own)) if own else ""
+    return " human:" + _digest(encoded(own)) if own else ""
 
 
 def _digest(payload: bytes) -> str:

@@ -35,6 +35,7 @@ class Scored(Value, frozen=True):
 
 
 _ENCODER = msgspec.json.Encoder()
+_ORDERED = msgspec.json.Encoder(order="sorted")
 _DECODER = msgspec.json.Decoder(Scored)
 
 
@@ -42,12 +43,16 @@ def encode(scored: Scored) -> bytes:
     return encoded(scored)
 
 
-def encoded(value: Any) -> bytes:
-    """Strict JSON in UTF-8: NaN and infinities become null, halves of surrogate pairs the replacement character."""
+def encoded(value: Any, *, ordered: bool = False) -> bytes:
+    """Strict JSON in UTF-8: NaN and infinities become null, halves of surrogate pairs the replacement character.
+
+    ``ordered``: the keys of objects and structs in order, for a digest.
+    """
+    encoder = _ORDERED if ordered else _ENCODER
     try:
-        return _ENCODER.encode(value)
+        return encoder.encode(value)
     except UnicodeEncodeError:
-        return _ENCODER.encode(_without_surrogates(msgspec.to_builtins(value)))
+        return encoder.encode(_without_surrogates(msgspec.to_builtins(value)))
 
 
 def _without_surrogates(value: Any) -> Any:

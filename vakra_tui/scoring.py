@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from vakra_tui.options import Options
@@ -88,7 +89,8 @@ def worker_payload(options: Options, rulings: Rulings, workers: int, *, keep: bo
         max_cost=None if options.max_cost is None else options.max_cost / workers,
     )
     listed = [[run, uuid, gate, ruling] for run, kept in rulings.items() for (uuid, gate), ruling in kept.items()]
-    return msgspec.json.encode([share, listed, keep])
+    # Not strict JSON: the name of a folder may hold bytes that are no text, and must reach the worker as it is.
+    return json.dumps(msgspec.to_builtins([share, listed, keep])).encode()
 
 
 def worker_scorer(payload: bytes, cache: RulingCache) -> tuple[Scorer, list[list[Item]]]:
@@ -98,7 +100,7 @@ def worker_scorer(payload: bytes, cache: RulingCache) -> tuple[Scorer, list[list
     from eval.judges import HumanRuling
 
     form = tuple[Options, list[tuple[str, str, Any, HumanRuling]], bool]
-    options, listed, keep = msgspec.json.decode(payload, type=form)
+    options, listed, keep = msgspec.convert(json.loads(payload), form)
     rulings: Rulings = {}
     for run, uuid, gate, ruling in listed:
         rulings.setdefault(run, {})[uuid, gate] = ruling

@@ -66,7 +66,7 @@ class KeptRuling(Value, frozen=True):
 def ruling_key(model: str, parameters: Mapping[str, Any], version: str, messages: Sequence[Message]) -> str:
     """The hash that stands for a question: model, parameters as asked for, prompt version and prompt."""
     asked = [model, sorted(parameters.items()), version, [sorted(message.items()) for message in messages]]
-    return "ruling:" + hashlib.sha256(msgspec.json.encode(asked, order="deterministic")).hexdigest()
+    return "ruling:" + hashlib.sha256(encoded(asked, ordered=True)).hexdigest()
 
 
 def packed(kept: KeptRuling) -> bytes:

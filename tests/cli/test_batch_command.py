@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -50,6 +51,26 @@ def test_concurrency_and_workers_change_no_byte(world: World) -> None:
         assert world.batch(*arguments, "--out", "r.json").returncode == 0
         written.add((world.root / "r.json").read_bytes())
     assert len(written) == 1
+
+
+def test_folders_whose_names_are_no_text_are_scored_and_resumed(world: World) -> None:
+    data, run = (os.fsdecode(os.fsencode(world.root) + name) for name in (b"/data\xff", b"/run\xfe"))
+    shutil.copytree(world.data, data)
+    shutil.copytree(world.run, run)
+    written = set()
+    for more in (["--workers", "1"], ["--workers", "2"], ["--resume"]):
+        done = subprocess.run(
+            world.command("--batch", data, "--run", run, "--out", "r.json", *more),
+            cwd=world.root,
+            env=world.environment,
+            capture_output=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        written.add((world.root / "r.json").read_bytes())
+    assert len(written) == 1
+    assert report_of(world)["run"]["name"] == "run\ufffd"
 
 
 def test_several_runs_have_a_report_each(world: World) -> None:
