@@ -16,7 +16,8 @@ from textual import events
 from textual.widget import AwaitMount
 
 from toolenv.errors import VakraError
-from vakra_tui.chrome import Chrome
+from vakra_tui.evaluating import Evaluating
+from vakra_tui.preparing import import_all, import_debugger, read_styles
 from vakra_tui.screens.instances import InstancesScreen
 from vakra_tui.state.engine import Engine
 from vakra_tui.state.heap import LOOK_EVERY_S, Heap
@@ -49,24 +50,11 @@ FIRST_READ = 60
 
 BUILT_IN = "built-in sample"
 
-STYLES = Path(__file__).parent / "screens"
-
 READ_AT_ONCE = 100
 """Records whose queries are read for the list between two looks at the screen."""
 
 
-def _import_debugger() -> None:
-    """Before it is asked for and beside the event loop, which an import of so many modules would hold up."""
-    import vakra_tui.screens.debugger
-    import vakra_tui.state.session  # noqa: F401
-
-
-def _read_styles() -> list[tuple[str, str]]:
-    """Path and text of the styles of all screens."""
-    return [(str(path), path.read_text(encoding="utf-8")) for path in sorted(STYLES.glob("*.tcss"))]
-
-
-class VakraApp(InTurns, Chrome):
+class VakraApp(InTurns, Evaluating):
     """The debugger on a dataset and its runs; ``wiring`` makes the parts when they are first asked for."""
 
     TITLE = "vakra-tui"
@@ -81,20 +69,16 @@ class VakraApp(InTurns, Chrome):
         wiring.on_store_wait = self._store_waits
         self.instances = InstancesScreen()
         self.opened = False
+        self.prepared = False
+        """Whether no key has to import anything any more."""
         self._screen_loop: asyncio.AbstractEventLoop | None = None
         self._told_wait = 0.0
-        self._evaluating = ""
         self._interrupted: asyncio.Future[None] | None = None
         self._dataset_key = BUILT_IN
 
     @property
     def dataset_name(self) -> str:
         return self.world.name
-
-    @property
-    def evaluating(self) -> str:
-        """How far the evaluation of rows is, in words; empty where none runs."""
-        return self._evaluating
 
     def footer(self) -> KeyLine:
         """The key line of a screen."""
@@ -177,8 +161,9 @@ class VakraApp(InTurns, Chrome):
         self.opened = True
         first, run = self._left_at(first)
         await self._painted()
-        await self.engine.call(_import_debugger)
-        self._know_styles(await self.engine.call(_read_styles))
+        await self.engine.call(import_debugger)
+        self._know_styles(await self.engine.call(read_styles))
+        self._import_all()
         if first is not None:
             # Its session is at work before the store is opened, which takes longer than showing the question.
             await self.open_entry(first, run=run, hint=self.world.wants_hint)
@@ -195,6 +180,12 @@ class VakraApp(InTurns, Chrome):
         await self.read_rows()
         if self.world.wiring.sample:
             self.evaluate_entries(listing.entries)
+
+    @work(group="imports")
+    async def _import_all(self) -> None:
+        """Beside what is opened first, in a thread that nobody waits for."""
+        await asyncio.to_thread(import_all)
+        self.prepared = True
 
     def _know_styles(self, styles: list[tuple[str, str]]) -> None:
         """Parse the styles of all screens at once; with each screen that is first opened all would be parsed again."""
@@ -263,7 +254,7 @@ class VakraApp(InTurns, Chrome):
             # A row of a file that is being written stays unread; it is tried once.
             tried.update(id(entry) for entry in part)
             await self.engine.call(self.world.read_entries, part)
-            self._list_changed()
+            self.list_changed()
 
     @work(group="store")
     async def _ask_about_store(self, path: str) -> None:
@@ -284,7 +275,7 @@ class VakraApp(InTurns, Chrome):
                 return
             self.toast(f"The old file is now {moved}")
 
-    def _list_changed(self) -> None:
+    def list_changed(self) -> None:
         # While the program ends, work that was begun may come here after the last screen.
         if self.screen_stack and self.screen is self.instances:
             self.instances.changed()
@@ -334,27 +325,12 @@ class VakraApp(InTurns, Chrome):
     async def _close_session(self, screen: DebuggerScreen) -> None:
         await self.engine.run(screen.session.in_turn(screen.session.close, screen.behind))
 
-    @work(exclusive=True, group="scoring")
-    async def evaluate_entries(self, entries: Sequence[Entry]) -> None:
-        """Evaluate every prediction of some rows, one after the other; ``action_stop`` ends it."""
-        try:
-            for number, entry in enumerate(entries, start=1):
-                self._evaluating = f"evaluating {number} of {len(entries)}, {self.key_of('app.stop')} stops"
-                self._list_changed()
-                await self.engine.run(self.world.evaluate(entry))
-        except VakraError as error:
-            self.report(str(error), title="Cannot evaluate")
-        finally:
-            self._evaluating = ""
-            self._list_changed()
-
     async def action_stop(self) -> None:
         """Stop what runs: the screen's own work, else the evaluation of rows."""
         stop = getattr(self.screen, "stop", None)
         if stop is not None and await stop():
             return
-        if self._evaluating:
-            self.workers.cancel_group(self, "scoring")
+        if self.stop_evaluating():
             self.toast("The evaluation is stopped; the verdicts so far stay.")
         else:
             self.toast("Nothing is running.")
@@ -364,7 +340,7 @@ class VakraApp(InTurns, Chrome):
     def problem_words(self) -> list[Span]:
         """What is being done and what was odd in the data, for the last line of the list."""
         number = len(self.world.problems)
-        busy = [Span(f"   {self._evaluating}", "accent")] if self._evaluating else []
+        busy = [Span(f"   {self.evaluating}", "accent")] if self.evaluating else []
         if not number:
             return busy
         return [
@@ -390,10 +366,18 @@ class VakraApp(InTurns, Chrome):
 
     async def leave(self, code: int) -> None:
         """End with an exit code; sessions are closed first, as long as that does not take long."""
+        from vakra_tui.screens.debugger import DebuggerScreen
+
         self.keep_place()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self.engine.run(self._let_go()), CLOSING_S)
-        self.exit(return_code=code)
+        debuggers = [screen for screen in self.screen_stack if isinstance(screen, DebuggerScreen)]
+        message: Text | None = None
+        try:
+            await asyncio.wait_for(self.engine.run(self._let_go(debuggers)), CLOSING_S)
+        except TimeoutError:
+            pass
+        except (VakraError, OSError) as error:
+            message = Text(sanitize(f"vakra-tui: not everything could be closed in order: {error}"))
+        self.exit(return_code=code, message=message)
 
     def interrupt(self) -> None:
         """End because a signal or the loss of the terminal asks for it, whatever the application is busy with."""
@@ -413,12 +397,10 @@ class VakraApp(InTurns, Chrome):
 
         return TerminalDriver
 
-    async def _let_go(self) -> None:
-        """In the engine: close the open session and the world."""
-        from vakra_tui.screens.debugger import DebuggerScreen
-
-        for screen in self.screen_stack:
-            if isinstance(screen, DebuggerScreen):
-                await screen.session.in_turn(screen.session.close, screen.behind)
-        if self.opened:
-            await self.world.close()
+    async def _let_go(self, debuggers: Sequence[DebuggerScreen]) -> None:
+        """In the engine: close the open sessions and the world, each also where another cannot be closed."""
+        async with contextlib.AsyncExitStack() as closing:
+            if self.opened:
+                closing.push_async_callback(self.world.close)
+            for screen in debuggers:
+                closing.push_async_callback(screen.session.in_turn, screen.session.close, screen.behind)

@@ -101,6 +101,8 @@ class Probe:
     callbacks: list[Callback] = field(default_factory=list)
     collections: list[str] = field(default_factory=list)
     """Full collections of garbage, in any thread, that struck in the middle of something."""
+    imports: list[str] = field(default_factory=list)
+    """Own modules that the loop's thread imported: a disk may be slow, and compiling takes long everywhere."""
 
     def note(self, what: str) -> None:
         """Called in any thread: what waits, if it is the loop's own thread that does."""
@@ -135,6 +137,10 @@ _hooked = False
 
 
 def _audit(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "import" and _watching and threading.get_ident() == _watching[-1].thread:
+        if str(arguments[0]).startswith("vakra_tui."):
+            _watching[-1].imports.append(f"{_watching[-1].during}: {arguments[0]}")
+        return
     if _watching and event in AUDITED and threading.get_ident() == _watching[-1].thread:
         if event == "open" and str(arguments[0]).endswith(_STYLES):
             return  # the screen library reads a screen's styles when it is first shown

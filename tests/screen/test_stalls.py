@@ -117,9 +117,10 @@ async def test_no_command_makes_the_screen_wait(own_place: Path, monkeypatch: py
                     widgets[type(screen).__name__] = len(screen.query("*"))
 
             tour = Tour(app, pilot, idle, each=each)
-            await until(pilot, lambda: app.opened, "the list")
+            await until(pilot, lambda: app.opened and app.prepared, "the list, and all modules")
             await tour.settle()
             probe.collections.clear()  # at the start there is little to visit, and the limit is another one
+            probe.imports.clear()
             await tour.walk()
             app.open_entry(app.instances.listing.entries[0])
             await until_settled(pilot)
@@ -130,10 +131,28 @@ async def test_no_command_makes_the_screen_wait(own_place: Path, monkeypatch: py
     assert probe.blocking == []
     assert missing == set()
     assert probe.collections == []
+    assert probe.imports == []
     assert {name: number for name, number in widgets.items() if number > WIDGETS} == {}
     longest = probe.longest(first=False)
     assert longest is not None
     assert longest.processor < PROCESSOR_S, longest
+
+
+async def test_every_module_is_imported_beside_the_event_loop() -> None:
+    import subprocess
+    import sys
+
+    said = """
+import sys
+import vakra_tui.app
+from vakra_tui.preparing import SCREENS, import_all
+assert "vakra_tui.screens.scores" not in sys.modules
+import_all()
+print([path.stem for path in SCREENS.glob("*.py") if f"vakra_tui.screens.{path.stem}" not in sys.modules])
+"""
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", said, stdout=subprocess.PIPE)
+    output, _ = await process.communicate()
+    assert output.decode().strip() == "['__init__']"
 
 
 async def test_the_probe_sees_what_waits_and_what_works_too_long() -> None:
