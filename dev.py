@@ -8,6 +8,7 @@ further arguments go to pytest. Set-up is repeated only when the list of depende
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import subprocess
@@ -23,21 +24,44 @@ def say(text: str) -> None:
     print(f"dev.py: {text}", file=sys.stderr, flush=True)
 
 
+def usable() -> bool:
+    """Whether the virtual environment runs, has pip, and is that of this folder: one that was moved starts nothing."""
+    try:
+        notes = (VENV / "pyvenv.cfg").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return False
+    made = [line for line in notes if line.startswith("command = ")]
+    if any(not line.endswith(str(VENV)) for line in made) or not (BIN / "python").exists():
+        return False
+    asked = [str(BIN / "python"), "-m", "pip", "--version"]
+    return not subprocess.run(asked, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+
+
+def stamped(name: str, digest: str) -> bool:
+    stamp = VENV / f".installed-{name}"
+    return stamp.exists() and stamp.read_text(encoding="utf-8") == digest
+
+
 def set_up(extra: str) -> None:
-    """Create the virtual environment and install the checkout, unless that has been done for these dependencies."""
-    digest = hashlib.sha256(b"".join((ROOT / name).read_bytes() for name in ("pyproject.toml", "constraints.txt")))
-    digest.update(str(ROOT).encode())
-    stamp = VENV / f".installed-{extra or 'run'}"
-    if stamp.exists() and stamp.read_text(encoding="utf-8") == digest.hexdigest():
+    """Create the virtual environment and install the checkout, unless that has been done for these dependencies.
+
+    An environment that cannot be used (a set-up that was interrupted, an interpreter that is gone) is made anew.
+    """
+    content = b"".join((ROOT / name).read_bytes() for name in ("pyproject.toml", "constraints.txt"))
+    digest = hashlib.sha256(content + str(ROOT).encode()).hexdigest()
+    # What the tests need includes what the program needs.
+    if (BIN / "python").exists() and any(stamped(name, digest) for name in {extra or "run", "dev"}):
         return
-    if not (BIN / "python").exists():
-        say(f"creating {VENV.name}")
-        subprocess.run([sys.executable, "-m", "venv", str(VENV)], check=True)
+    if not usable():
+        if VENV.exists() and not VENV.is_dir():
+            raise NotADirectoryError(errno.ENOTDIR, "is no folder", str(VENV))
+        say(f"making {VENV.name} anew" if VENV.exists() else f"creating {VENV.name}")
+        subprocess.run([sys.executable, "-m", "venv", "--clear", str(VENV)], check=True)
     say("installing (once; about a minute)")
     target = f"{ROOT}[{extra}]" if extra else str(ROOT)
     command = [str(BIN / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*command, "--editable", target, "--constraint", str(ROOT / "constraints.txt")], check=True)
-    stamp.write_text(digest.hexdigest(), encoding="utf-8")
+    (VENV / f".installed-{extra or 'run'}").write_text(digest, encoding="utf-8")
 
 
 def try_it(arguments: list[str]) -> int:
@@ -78,7 +102,14 @@ def main() -> int:
         return commands[sys.argv[1]](sys.argv[2:])
     except subprocess.CalledProcessError as error:
         say(f"this step failed with exit code {error.returncode}: {' '.join(map(str, error.cmd))}")
+        if "venv" in error.cmd:
+            say("Python's venv and ensurepip are needed (on Debian and Ubuntu: the package python3-venv)")
         return 2
+    except OSError as error:
+        say(f"{error.filename or VENV}: {error.strerror}; if {VENV.name} is broken, remove it and try again")
+        return 2
+    except KeyboardInterrupt:
+        return 130
 
 
 if __name__ == "__main__":
