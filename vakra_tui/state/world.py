@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from eval.model import Verdict
 from toolenv.errors import DataError, StoreError
 from toolenv.model import Instance, Prediction, Turn
+from toolenv.values import shortened
 from vakra_tui.state.entry import Entry
 from vakra_tui.state.gathering import Gathering
 from vakra_tui.state.listing import Listing
@@ -333,9 +334,10 @@ class World(Gathering):
             except DataError as error:
                 if not self.is_busy(entry):
                     raise
+                why = shortened(str(error).rstrip("."), 400)
                 raise DataError(
-                    "A file of this row is being written. The row opens when the file is whole again; "
-                    "u in the list reads the file as it is."
+                    f"A file of this row is being written or was taken away ({why}). The row opens when the file is "
+                    "whole again; u in the list reads the file as it is."
                 ) from error
 
             def learned(verdict: Verdict) -> None:
