@@ -133,7 +133,10 @@ def _stalls(results: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield (
         f"Later callbacks above 50 ms: {results['above 50 ms later']} on the clock, "
-        f"{results['processor above 50 ms later']} in processor time."
+        f"{results['processor above 50 ms later']} in processor time; the longest in processor time "
+        f"{results['processor later'] * 1000:.0f} ms. Garbage was visited {results['visits']} times between callbacks, "
+        f"for at most {results['longest visit'] * 1000:.0f} ms, and {results['collections in the middle']} times in "
+        f"the middle of something."
     )
 
 

@@ -25,6 +25,11 @@ from vakra_tui.app import VakraApp
 SIZE = (120, 36)
 WORST = 5
 
+LIMIT_S = 0.05
+
+HEAP = "vakra_tui.state.heap"
+"""In the name of a callback: it visits garbage."""
+
 
 async def measured(folder: Path) -> dict[str, Any]:
     """The longest callbacks within the first seconds and after them, and what blocked."""
@@ -43,7 +48,7 @@ async def measured(folder: Path) -> dict[str, Any]:
                     probe.during = name
 
                 tour = Tour(app, pilot, idle, each=each)
-                await until(pilot, lambda: app.opened, "the list")
+                await until(pilot, lambda: app.opened and app.prepared, "the list, and all modules")
                 await tour.settle()
                 await tour.walk()
                 app.open_entry(app.instances.listing.entries[0])
@@ -51,14 +56,21 @@ async def measured(folder: Path) -> dict[str, Any]:
                 for _ in range(3):
                     await tour.walk()
                 probe.thread = 0
+    first = [each for each in probe.callbacks if each.began < FIRST_S]
+    later = [each for each in probe.callbacks if each.began >= FIRST_S]
+    visits = [each.processor for each in probe.callbacks if HEAP in each.what]
     return {
         "commands": len(tour.done),
         "blocking calls": len(probe.blocking),
         "load": os.getloadavg()[0],
-        "first": worst([each for each in probe.callbacks if each.began < FIRST_S]),
-        "later": worst([each for each in probe.callbacks if each.began >= FIRST_S]),
-        "above 50 ms later": sum(each.seconds > 0.05 for each in probe.callbacks if each.began >= FIRST_S),
-        "processor above 50 ms later": sum(each.processor > 0.05 for each in probe.callbacks if each.began >= FIRST_S),
+        "first": worst(first),
+        "later": worst(later),
+        "processor later": max((each.processor for each in later), default=0.0),
+        "above 50 ms later": sum(each.seconds > LIMIT_S for each in later),
+        "processor above 50 ms later": sum(each.processor > LIMIT_S for each in later),
+        "visits": len(visits),
+        "longest visit": max(visits, default=0.0),
+        "collections in the middle": len(probe.collections),
     }
 
 
