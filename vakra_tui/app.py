@@ -323,7 +323,10 @@ class VakraApp(InTurns, Evaluating):
 
     @work(group="closing")
     async def _close_session(self, screen: DebuggerScreen) -> None:
-        await self.engine.run(screen.session.in_turn(screen.session.close, screen.behind))
+        try:
+            await self.engine.run(screen.session.in_turn(screen.session.close, screen.behind))
+        except VakraError as error:
+            self.toast(f"Not everything of the session could be closed: {error}", warn=True)
 
     async def action_stop(self) -> None:
         """Stop what runs: the screen's own work, else the evaluation of rows."""

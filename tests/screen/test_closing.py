@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 import screen_toy as toy
+from screen_opening import opened
+from screen_reading import debugger, until, until_shown
 
 from sessions.store import Store
 from toolenv.errors import EnvironmentFailure
@@ -57,6 +59,19 @@ async def test_the_agent_is_let_go_where_the_sessions_cannot_be_closed(monkeypat
         await session.close()
     assert let_go == [True]
     await world.close()
+
+
+@pytest.mark.asyncio
+async def test_leaving_a_session_that_cannot_be_closed_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(toy.wiring(store=Store.open("sqlite://"), instance="u-1")) as (app, pilot):
+
+        async def fails(at: int | None = None) -> None:
+            raise EnvironmentFailure("the server does not answer")
+
+        monkeypatch.setattr(debugger(app).session, "close", fails)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.instances, "the list")
+        await until_shown(pilot, "Not everything of the session could be closed")
 
 
 def test_a_folder_that_cannot_be_looked_into_is_as_good_as_none(tmp_path: Path) -> None:
