@@ -18,6 +18,7 @@ from toolenv.errors import DataError
 from toolenv.exchange import KEPT_TEXT, RawMessage, WireExchange
 from toolenv.model import Json, ToolCall, ToolResult, ToolSpec
 from vakra_tui.state.diff import difference_lines
+from vakra_tui.state.form import fields_of
 from vakra_tui.state.json_tree import JsonTree, Unfolded
 from vakra_tui.state.lines import Lines, line, plain, text_of
 from vakra_tui.state.panes.call import CallLines, argument_blocks, jumpable
@@ -474,6 +475,24 @@ def test_arguments_stand_beside_what_the_schema_says() -> None:
     assert "\u2717 none of the values that the schema allows" in shown
     assert "\u2717 the tool has no such argument" in shown
     assert "\u2717 missing" not in shown
+
+
+def test_a_definition_that_names_itself_many_times_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from vakra_tui.state import form
+
+    looked: list[Any] = []
+    resolved = form._resolved
+
+    def counting(part: Any, root: Any) -> Any:
+        looked.append(part)
+        return resolved(part, root)
+
+    monkeypatch.setattr(form, "_resolved", counting)
+    itself = {"$ref": "#/$defs/A"}
+    union = {"anyOf": [*[itself] * 6, {"type": "null"}, {"oneOf": [{"type": "string"}, itself]}]}
+    schema: Any = {"properties": {"a": itself}, "$defs": {"A": union}}
+    (field,) = fields_of(ToolSpec(name="find", description="", input_schema=schema))
+    assert field.types == ("null", "string") and len(looked) < 10
 
 
 def test_arguments_that_are_left_out_are_told() -> None:

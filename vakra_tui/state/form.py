@@ -107,7 +107,9 @@ def _resolved(part: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, 
     return {**target, **part} if isinstance(target, Mapping) else part
 
 
-def _types(part: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0) -> list[str]:
+def _types(part: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0, seen: set[str] | None = None) -> list[str]:
+    """The types of a part, each definition that its unions name looked at once."""
+    seen = set() if seen is None else seen
     declared = part.get("type")
     if isinstance(declared, str):
         return [declared]
@@ -117,8 +119,9 @@ def _types(part: Mapping[str, Any], root: Mapping[str, Any], depth: int = 0) -> 
     for word in ("anyOf", "oneOf"):
         members = part.get(word)
         for member in members if isinstance(members, list) and depth < DEEPEST else ():
-            if isinstance(member, Mapping):
-                found += _types(_resolved(member, root), root, depth + 1)
+            if isinstance(member, Mapping) and (reference := str(member.get("$ref", ""))) not in seen:
+                seen |= {reference} if reference else set()
+                found += _types(_resolved(member, root), root, depth + 1, seen)
     return list(dict.fromkeys(found))
 
 
