@@ -61,16 +61,21 @@ class TabLine(Widget):
 
     def start_of(self, name: str) -> int:
         """The first column of a name; negative where the line begins behind it, so that the chosen one is in view."""
-        cells = [len(shown) + 2 for shown in self.shown_names()]
+        return self._starts(self.shown_names())[self.names.index(name)]
+
+    def _starts(self, shown: Sequence[str]) -> list[int]:
+        """The first column of each name as it is shown."""
+        cells = [len(name) + 2 for name in shown]
         chosen = self.names.index(self.chosen)
         out = next((n for n in range(chosen) if sum(cells[n : chosen + 1]) <= self.size.width), chosen)
-        return sum(cells[: self.names.index(name)]) - sum(cells[:out])
+        return [sum(cells[:n]) - sum(cells[:out]) for n in range(len(cells))]
 
     def _line(self) -> Line:
+        names = self.shown_names()
         parts = [
             Span(f"[{shown}]", "title") if name == self.chosen else Span(f" {shown} ", "dim")
-            for name, shown in zip(self.names, self.shown_names(), strict=True)
-            if self.start_of(name) >= 0
+            for name, shown, start in zip(self.names, names, self._starts(names), strict=True)
+            if start >= 0
         ]
         return (*parts, *self.tail)
 
