@@ -13,6 +13,7 @@ from typing import Final
 
 from toolenv.dataset.layout import capability_folders, domain_files
 from toolenv.dataset.record_file import RecordFile, records_of
+from toolenv.dataset.records import kind_of
 from toolenv.errors import DataError
 from toolenv.model import Json, Value
 
@@ -86,7 +87,7 @@ def check_run(path: Path | str) -> CheckResult:
 def check_record(record: Json, domain: str) -> Iterator[tuple[str, str]]:
     """(field, what is wrong) for every problem of one record."""
     if not isinstance(record, dict):
-        yield "", f"is {_kind(record)}, where an object is due"
+        yield "", f"is {kind_of(record)}, where an object is due"
         return
     yield from _text(record, "uuid", filled=True)
     yield from _text(record, "domain", filled=True)
@@ -154,7 +155,7 @@ def _output(record: Mapping[str, Json]) -> Iterator[tuple[str, str]]:
 
 def _turn(turn: Json) -> Iterator[tuple[str, str]]:
     if not isinstance(turn, dict):
-        yield "", f"is {_kind(turn)}, where an object is due"
+        yield "", f"is {kind_of(turn)}, where an object is due"
         return
     if not isinstance(turn.get("turn_id"), int) or isinstance(turn.get("turn_id"), bool):
         yield "turn_id", f"is {_shown(turn, 'turn_id')}, where a whole number is due"
@@ -171,7 +172,7 @@ def _turn(turn: Json) -> Iterator[tuple[str, str]]:
     for number, call in enumerate(calls):
         place = f"sequence.tool_call[{number}]"
         if not isinstance(call, dict):
-            yield place, f"is {_kind(call)}, where an object is due"
+            yield place, f"is {kind_of(call)}, where an object is due"
             continue
         for field, message in _text(call, "name", filled=True):
             yield f"{place}.{field}", message
@@ -194,16 +195,4 @@ def _shown(record: Mapping[str, Json], field: str) -> str:
     value = record[field]
     if isinstance(value, str):
         return repr(value) if len(value) <= 40 else "text"
-    return _kind(value)
-
-
-def _kind(value: Json) -> str:
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "a boolean"
-    if isinstance(value, int | float):
-        return "a number"
-    if isinstance(value, str):
-        return "text"
-    return "a list" if isinstance(value, list) else "an object"
+    return kind_of(value)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from toolenv.build.generate import BuildSettings
-from toolenv.build.questions import read_yaml
+from toolenv.build.questions import read_text, read_yaml
 from toolenv.errors import DataError
 from toolenv.model import Value
 
@@ -72,12 +72,7 @@ class _Plan(Value, frozen=True, forbid_unknown_fields=True):
 
 def read_plan_file(path: Path) -> BuildPlan:
     """The plan of a file. Raises ``DataError`` that names the file and what is wrong with it."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8: {error}") from error
+    text = read_text(path)
     content: Mapping[str, Any] = read_yaml(path, text)
     try:
         plan = msgspec.convert(content, _Plan)

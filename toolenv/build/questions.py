@@ -82,16 +82,21 @@ def read_records(path: Path) -> list[Mapping[str, Json]]:
 
     Raises ``DataError`` that names the file and what is wrong with it.
     """
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8: {error}") from error
+    text = read_text(path)
     found = read_yaml(path, text) if path.suffix.lower() in (".yaml", ".yml") else _read_json(path, text)
     if not isinstance(found, list) or not all(isinstance(record, dict) for record in found):
         raise DataError(f"{path} must hold a list of objects, or one object a line")
     return [without_lone_surrogates(record) for record in found]
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, without a byte order mark. Raises ``DataError`` that names the file and what is wrong."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"{path} is not UTF-8: {error}") from error
 
 
 def read_yaml(path: Path, text: str) -> Any:

@@ -89,7 +89,7 @@ def prediction_from(capability: int | None, domain: str, uuid: str, record: Mapp
     calls, responses = _sequence(turn, notes)
     answer = turn.get("answer")
     if answer is not None and not isinstance(answer, str):
-        notes.say(f"the answer is {_kind(answer)}, not text; its JSON text is taken")
+        notes.say(f"the answer is {kind_of(answer)}, not text; its JSON text is taken")
     named = record.get("domain")
     if named is not None and named != domain:
         notes.say(f"the record names the domain {named!r}, but lies in the file of {domain}")
@@ -132,7 +132,7 @@ def _turns(record: Mapping[str, Json] | None, notes: _Notes) -> list[Mapping[str
     if isinstance(output, dict):
         output = [output]
     if not isinstance(output, list):
-        notes.say(f"output is {_kind(output)}, where a list of turns is due")
+        notes.say(f"output is {kind_of(output)}, where a list of turns is due")
         return []
     turns: list[Mapping[str, Json]] = [turn for turn in output if isinstance(turn, dict)]
     if len(turns) < len(output):
@@ -169,7 +169,7 @@ def _dialogue(record: Mapping[str, Json], notes: _Notes) -> tuple[Turn, ...]:
         dialogue = [{"turn_id": 0, "query": record["query"]}]
     if not isinstance(dialogue, list):
         if dialogue is not None:
-            notes.say(f"the dialogue is {_kind(dialogue)}, where a list of turns is due")
+            notes.say(f"the dialogue is {kind_of(dialogue)}, where a list of turns is due")
         return ()
     turns = []
     for position, turn in enumerate(dialogue):
@@ -201,7 +201,7 @@ def _turn_id(turn: Mapping[str, Json], position: int, notes: _Notes) -> int:
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     if value is not None:
-        notes.say(f"turn_id is {_kind(value)}, where a whole number is due")
+        notes.say(f"turn_id is {kind_of(value)}, where a whole number is due")
     return position
 
 
@@ -211,7 +211,7 @@ def _policy(input_record: Mapping[str, Json] | None, output_record: Mapping[str,
         if isinstance(value, str):
             return value
         if value is not None:
-            notes.say(f"additional_instructions is {_kind(value)}, where text is due")
+            notes.say(f"additional_instructions is {kind_of(value)}, where text is due")
     return ""
 
 
@@ -251,14 +251,14 @@ def _sequence(turn: Mapping[str, Json], notes: _Notes) -> tuple[tuple[ToolCall, 
         if turn.get("gold_sequence") is not sequence:
             notes.say(f"the sequence is a list of {len(parts)} parts and is read as their concatenation")
     else:
-        notes.say(f"the sequence is {_kind(sequence)}, where an object is due")
+        notes.say(f"the sequence is {kind_of(sequence)}, where an object is due")
         return (), None
     calls: list[ToolCall] = []
     responses: list[Json] = []
     any_response = False
     for part in parts:
         if not isinstance(part, dict):
-            notes.say(f"a part of the sequence is {_kind(part)}, where an object is due")
+            notes.say(f"a part of the sequence is {kind_of(part)}, where an object is due")
             continue
         if "tool_call" not in part and "name" in part:
             part = {"tool_call": part, **({"tool_response": part["tool_response"]} if "tool_response" in part else {})}
@@ -305,7 +305,7 @@ def _call(entry: Json, position: int, notes: _Notes) -> ToolCall | None:
         arguments = {}
     elif not isinstance(arguments, dict):
         raw = json.dumps(arguments)
-        notes.say(f"the arguments of call {position + 1} ({name}) are {_kind(arguments)}, where an object is due")
+        notes.say(f"the arguments of call {position + 1} ({name}) are {kind_of(arguments)}, where an object is due")
         arguments = {}
     label, call_id = entry.get("label"), entry.get("id")
     return ToolCall(
@@ -334,7 +334,7 @@ def _text(value: Json) -> str:
     return "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
-def _kind(value: Json) -> str:
+def kind_of(value: Json) -> str:
     """How a sentence names the type of a value."""
     if value is None:
         return "null"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
@@ -12,7 +12,8 @@ from toolenv.decoding import decoded
 from toolenv.files import written_whole
 from toolenv.model import Json
 
-_Place = tuple[Path, int, int]
+Place = tuple[Path, int, int]
+"""A line of a file: where it begins and how many bytes it has."""
 
 
 def merge(target: Path, spool: Path) -> None:
@@ -23,7 +24,7 @@ def merge(target: Path, spool: Path) -> None:
     """
     if not spool.exists():
         return
-    answers: dict[tuple[str, str, str], tuple[int, bytes, _Place]] = {}
+    answers: dict[tuple[str, str, str], tuple[int, bytes, Place]] = {}
     tools: dict[str, tuple[int, str, list[Json]]] = {}
     for age, path in enumerate((target, spool)):
         for start, body, line in _lines(path):
@@ -65,7 +66,7 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, dict[str, Json]]]:
             offset += len(line)
 
 
-def _write(target: Path, tools: dict[str, tuple[int, str, list[Json]]], places: list[_Place]) -> None:
+def _write(target: Path, tools: dict[str, tuple[int, str, list[Json]]], places: list[Place]) -> None:
     by_list: dict[str, list[str]] = {}
     for universe in sorted(tools):
         if universe:
@@ -76,7 +77,7 @@ def _write(target: Path, tools: dict[str, tuple[int, str, list[Json]]], places: 
         out.write(json.dumps({"tools": first}).encode() + b"\n")
         for _, universes in sorted(by_list.items(), key=lambda item: item[1]):
             out.write(json.dumps({"universes": universes, "tools": tools[universes[0]][2]}).encode() + b"\n")
-        _copy(places, out)
+        copy_lines(places, out)
 
 
 def _shared(tools: dict[str, tuple[int, str, list[Json]]]) -> list[Json]:
@@ -88,7 +89,8 @@ def _shared(tools: dict[str, tuple[int, str, list[Json]]]) -> list[Json]:
     return [tool for tool in lists[0] if json.dumps(tool, sort_keys=True) in common]
 
 
-def _copy(places: list[_Place], out: BinaryIO) -> None:
+def copy_lines(places: Iterable[Place], out: BinaryIO) -> None:
+    """Write lines of several files one after the other, each ended by a line break. Raises OSError."""
     streams: dict[Path, BinaryIO] = {}
     try:
         for path, start, length in places:

@@ -19,12 +19,13 @@ from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from threading import Lock
-from typing import BinaryIO, Final
+from typing import Final
 
 from toolenv.environment import ColumnInfo, TableView
 from toolenv.errors import EnvironmentFailure
 from toolenv.files import written_whole
 from toolenv.model import Json
+from toolenv.recorded.merging import copy_lines
 
 CELLS: Final = 5_000_000
 """A table with more cells is not kept."""
@@ -83,17 +84,7 @@ def merge_tables(target: Path, spool: Path) -> None:
         return
     found = {digest: (path, *place) for path in (spool, target) for digest, place in _places(path).items()}
     with written_whole(target) as out:
-        streams: dict[Path, BinaryIO] = {}
-        try:
-            for digest in sorted(found):
-                path, start, length = found[digest]
-                if path not in streams:
-                    streams[path] = path.open("rb")
-                streams[path].seek(start)
-                out.write(streams[path].read(length) + b"\n")
-        finally:
-            for stream in streams.values():
-                stream.close()
+        copy_lines((found[digest] for digest in sorted(found)), out)
     spool.unlink(missing_ok=True)
 
 

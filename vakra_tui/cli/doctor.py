@@ -15,7 +15,7 @@ from eval.scored import encoded
 from toolenv.errors import VakraError
 from toolenv.model import Json
 from vakra_tui import __version__
-from vakra_tui.cli.parser import Parser, add_data, add_environment, add_judge
+from vakra_tui.cli.parser import Parser, add_data, add_environment, add_judge, options_of
 from vakra_tui.cli.streams import stdout
 from vakra_tui.options import Options
 from vakra_tui.text import sanitize
@@ -36,15 +36,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--db", metavar="URL", help="session store, an SQLAlchemy URL (default: SQLite of this user)")
     parser.add_argument("--json", action="store_true", help="print JSON")
     arguments = parser.parse_args(argv)
-    options = Options(
-        data=arguments.data,
-        split=arguments.split,
-        environments=tuple(arguments.env or ("native",)),
-        judge=arguments.judge,
-        judge_model=arguments.judge_model,
-        judge_base_url=arguments.judge_base_url,
-        db=arguments.db,
-    )
+    options = options_of(arguments)
     found = asyncio.run(examine(options))
     with stdout() as stream:
         if arguments.json:

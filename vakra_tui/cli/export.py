@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from toolenv.errors import DataError, StoreError
-from vakra_tui.cli.parser import Parser, add_environment, add_judge, add_selectors
+from vakra_tui.cli.parser import Parser, add_environment, add_judge, add_selectors, options_of
 from vakra_tui.cli.streams import narrate, stdout
 from vakra_tui.forms import FORMS, rendered
 from vakra_tui.options import Options
@@ -50,22 +50,7 @@ def main(argv: Sequence[str]) -> int:
     arguments = parser.parse_args(argv)
     if arguments.what == FLAGS and arguments.to != "jsonl":
         raise DataError("flags can be exported --to jsonl only")
-    options = Options(
-        data=arguments.data,
-        split=arguments.split,
-        environments=tuple(arguments.env or ("native",)),
-        judge=arguments.judge,
-        judge_model=arguments.judge_model,
-        judge_base_url=arguments.judge_base_url,
-        judge_concurrency=arguments.judge_concurrency,
-        max_cost=arguments.max_cost,
-        max_tokens=arguments.max_tokens,
-        capabilities=tuple(arguments.capability or ()),
-        domains=tuple(arguments.domain or ()),
-        instances=tuple(arguments.instance or ()),
-        limit=arguments.limit,
-        db=arguments.db,
-    )
+    options = options_of(arguments)
     payload = _payload(arguments.what, arguments.to, arguments.only, options)
     if arguments.out is None:
         with stdout() as stream:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from vakra_tui import __version__
 from vakra_tui.options import BatchOptions, Options
@@ -149,31 +149,21 @@ def main_parser(commands: Sequence[tuple[str, str]]) -> Parser:
     return parser
 
 
+SEVERAL = {
+    "run": "runs",
+    "env": "environments",
+    "capability": "capabilities",
+    "domain": "domains",
+    "instance": "instances",
+}
+"""Options that may be given several times: the word of the command line and the field of ``Options``."""
+
+
 def options_of(arguments: argparse.Namespace) -> Options:
-    """The shared options of parsed arguments."""
-    return Options(
-        data=arguments.data,
-        split=arguments.split,
-        runs=tuple(arguments.run or ()),
-        environments=tuple(arguments.env or ("native",)),
-        record=arguments.record,
-        profile=arguments.profile,
-        judge=arguments.judge,
-        judge_model=arguments.judge_model,
-        judge_base_url=arguments.judge_base_url,
-        judge_concurrency=arguments.judge_concurrency,
-        max_cost=arguments.max_cost,
-        max_tokens=arguments.max_tokens,
-        capabilities=tuple(arguments.capability or ()),
-        domains=tuple(arguments.domain or ()),
-        instances=tuple(arguments.instance or ()),
-        limit=arguments.limit,
-        db=arguments.db,
-        agent=arguments.agent,
-        model=arguments.model,
-        base_url=arguments.base_url,
-        repair=arguments.repair,
-    )
+    """The shared options of parsed arguments; a command that does not offer one leaves it at its default."""
+    given = vars(arguments)
+    several: dict[str, Any] = {field: tuple(given[word]) for word, field in SEVERAL.items() if given.get(word)}
+    return Options(**{name: given[name] for name in Options.__struct_fields__ if name in given}, **several)
 
 
 def batch_options_of(arguments: argparse.Namespace) -> BatchOptions:
