@@ -104,6 +104,5 @@ async def test_messages_of_the_debugger_name_keys_that_were_changed(tmp_path: Pa
         await pilot.press("w")
         await until_shown(pilot, "Who is at the wheel?")
         await pilot.press("escape")
-    async with opened(toy.wiring(instance="u-1", store=store, runs=[]), SMALL) as (app, pilot):
-        await pilot.press("i")
-        await until_shown(pilot, "F7 evaluates")
+    async with opened(toy.wiring(instance="u-1", store=store, runs=[]), SMALL) as (_, pilot):
+        await until_shown(pilot, "no step yet: F8 calls a tool")

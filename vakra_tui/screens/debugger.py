@@ -21,6 +21,7 @@ from vakra_tui.screens.playing import PlayingVerbs
 from vakra_tui.screens.sourcing import SourcingVerbs
 from vakra_tui.screens.taking import TakingVerbs
 from vakra_tui.state.layout import PANES
+from vakra_tui.state.live.base import yours_to_decide
 from vakra_tui.state.panes import head, step, steps, truth, waterfall
 from vakra_tui.state.scene import Scene
 from vakra_tui.widgets.banner import Banner
@@ -244,6 +245,8 @@ class DebuggerScreen(
             self._move(self.cursor + 1)
         elif self.scene.finished:
             self.app.toast("The end of the trajectory.")
+        elif self.scene.wheel == "human":
+            self.app.toast(yours_to_decide())
         else:
             self._follow = True
             self._verb(self.session.step)

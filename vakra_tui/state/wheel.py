@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from vakra_tui.state.scene import Scene, StepRow
+from vakra_tui.text import one_line
 
 IN_PLACE = "in its place"
 AFTER = "human"
@@ -26,7 +27,9 @@ def offers(scene: Scene, cursor: int, agent: str | None) -> tuple[Offer, ...]:
     behind = min(cursor + 1, scene.executed)
     found: list[Offer] = []
     if scene.prediction is not None:
-        found.append(Offer("recording", f"{scene.run} goes on: its old calls and answer, as they stand", "recording", behind))
+        found.append(
+            Offer("recording", f"the old calls and answer of {one_line(scene.run, 20)} again", "recording", behind)
+        )
     if row is not None and is_call(row):
         after = f"you go on after step {row.number}, which stays"
         if row.policy:

@@ -11,6 +11,7 @@ from eval.model import Verdict
 from sessions.trajectory import ExecutedTrajectory
 from toolenv.errors import DataError, EnvironmentFailure, VakraError
 from toolenv.model import Instance, ToolSpec
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.live.stopping import T, Turns
 from vakra_tui.state.remarks import Marking
 from vakra_tui.state.scene import BranchRow, Scene
@@ -32,6 +33,16 @@ if TYPE_CHECKING:
 Wheel = Literal["recording", "human", "ground_truth", "agent"]
 
 RUNNING = "running"
+
+def yours_to_decide() -> str:
+    """That nobody else makes the next step, and what a person can do."""
+    calls, answers = key("debugger.call-a-tool"), key("debugger.answer")
+    declines, hands = key("debugger.decline"), key("debugger.wheel")
+    return (
+        f"You are at the wheel: {calls} calls a tool, {answers} answers, {declines} declines, "
+        f"{hands} hands the wheel over."
+    )
+
 
 AT_THE_WHEEL = "You are at the wheel: {} hands it to the recording or the ground truth, which can run."
 """Why nothing runs; ``{}`` is the key that hands the wheel over."""

@@ -8,7 +8,7 @@ from sessions.trajectory import Decision
 from toolenv.errors import DataError
 from toolenv.model import ToolCall, ToolResult, ToolSpec
 from vakra_tui.state.commands.chosen import key
-from vakra_tui.state.live.base import AT_THE_WHEEL, RUNNING, SessionBase, Wheel
+from vakra_tui.state.live.base import AT_THE_WHEEL, RUNNING, SessionBase, Wheel, yours_to_decide
 
 if TYPE_CHECKING:
     from sessions.breakpoints import Breakpoint
@@ -25,12 +25,7 @@ class Playing(SessionBase):
         if timeline.finished:
             return
         if self.wheel == "human":
-            calls, answers = key("debugger.call-a-tool"), key("debugger.answer")
-            declines, hands = key("debugger.decline"), key("debugger.wheel")
-            raise DataError(
-                f"You are at the wheel: {calls} calls a tool, {answers} answers, {declines} declines, "
-                f"{hands} hands the wheel over."
-            )
+            raise DataError(yours_to_decide())
         await timeline.step()
         await self._keep_requests(timeline)
         await self._show(force=True)

@@ -172,7 +172,8 @@ def _hops(numbers: Sequence[int]) -> str:
 def _decision_lines(row: StepRow, scene: Scene) -> list[Line]:
     """What stands in the call tab of a step that is no call; empty for a call."""
     if row.outcome == "answer":
-        lines = [line(("final answer", "label")), line(("  ", ""), (row.answer or "", "strong"))]
+        again = "   the recording's old answer again" if row.actor == "recording" and replay_words(scene) else ""
+        lines = [line(("final answer", "label"), (again, "warn")), line(("  ", ""), (row.answer or "", "strong"))]
         if not (row.answer or "").strip():
             lines.append(line(("  (empty)", "warn")))
         return [*lines, *_beside_answer(scene)]

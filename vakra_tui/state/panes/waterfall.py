@@ -34,6 +34,9 @@ BRIEFEST_BELOW = 20
 """Cells of a verdict in a list below which it is said in fewer words, and in one."""
 
 
+LED_BY = frozenset(("tool_selection", "argument_names", "argument_values"))
+"""Classes of the sieve that are told before the step; the reasons of the others name them."""
+
 BRIEF_NAME, BRIEF_WHAT, BRIEF_RIGHT = 40, 150, 130
 """Characters of a tool's name, of what is wrong and of what is right in few rows: together five rows of 80 columns."""
 
@@ -71,12 +74,13 @@ def broke_lines(scene: Scene, found: Sequence[Place], shown: int, *, brief: bool
     role: Role = "warn" if place.outcome == "undecided" else "fail"
     parts = [Span(f" {label:<9} ", role), HANG]
     sieve = scene.verdict.sieve if scene.verdict is not None else None
-    if brief and sieve not in (None, "none", "undecided", "answer") and not shown:
+    if brief and not shown and sieve is not None and sieve in LED_BY:
         parts.append(Span(f"{SIEVE_WORDS[sieve]}{' at ' if where else ': '}", "label"))
     if where:
         parts += [Span(where, "strong"), Span(": ", "dim")]
     parts.append(Span(what or "no reason given"))
-    needed = place.hop if place.hop is not None else max(len(scene.truth.hops), 1)
+    numbers = [hop.number for hop in scene.truth.hops]
+    needed = numbers.index(place.hop) + 1 if place.hop in numbers else max(len(numbers), 1)
     hidden = not scene.reference_shown and needed > scene.hints
     right = "" if hidden or place.outcome != "fail" else place.right
     if brief:
@@ -119,6 +123,11 @@ def _without_verdict(scene: Scene) -> Line:
         return (head, Span(working_words(scene), "dim"))
     if scene.truth.state == "none":
         return (head, Span("not scored: the instance has no ground truth", "warn"))
+    if scene.prediction is None and not scene.executed and not scene.rows:
+        calls, hands = key("debugger.call-a-tool"), key("debugger.wheel")
+        no = f"{one_line(scene.run, 40)} has no prediction of this instance: " if scene.run else "no step yet: "
+        told = (Span(calls, "accent"), Span(" calls a tool, "), Span(hands, "accent"), Span(" hands the wheel over"))
+        return (head, Span(no, "warn"), *told)
     evaluates = (Span(key("debugger.evaluate"), "accent"), Span(" evaluates", "dim"))
     return (head, Span("not evaluated yet: ", "dim"), *evaluates)
 
@@ -146,7 +155,7 @@ def summary(verdict: Verdict, *, stale: bool = False, brief: bool = False) -> Li
                 Span("broke at: ", "label"),
                 Span(SIEVE_WORDS[verdict.sieve], "strong"),
             ]
-    if verdict.marks:
+    if verdict.marks and not brief:
         parts += [Span("   marks: ", "dim"), Span(", ".join(verdict.marks), "dim")]
     if stale:
         parts += [Span(f"   (of an earlier state; {key('debugger.evaluate')} evaluates again)", "warn")]
