@@ -6,6 +6,7 @@ Making a ``Wiring`` is cheap and imports nothing heavy; each part is made on fir
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
 from functools import cached_property
 from inspect import isawaitable
 from pathlib import Path
@@ -357,12 +358,12 @@ class Wiring:
         return decisive(self.options)
 
     async def close(self) -> None:
-        """End what was made: what asks before what keeps."""
-        for name in ("agent", "environments", "judge", "ruling_cache", "store"):
-            part: Any = self.__dict__.pop(name, None)
-            await _ended(part)
-        while self._former:
-            await _ended(self._former.pop())
+        """End what was made, what asks before what keeps; all of it, also where a part fails to end."""
+        async with AsyncExitStack() as parts:
+            while self._former:
+                parts.push_async_callback(_ended, self._former.pop())
+            for name in ("store", "ruling_cache", "judge", "environments", "agent"):
+                parts.push_async_callback(_ended, self.__dict__.pop(name, None))
 
 
 async def _ended(part: Any) -> None:

@@ -12,8 +12,11 @@ from screen_reading import debugger, until, until_shown
 
 from sessions.store import Store
 from toolenv.errors import EnvironmentFailure
+from vakra_tui.options import Options
 from vakra_tui.state.memory import Memory
+from vakra_tui.state.session_list import when_words
 from vakra_tui.state.world import World
+from vakra_tui.wiring import Wiring
 
 
 @pytest.mark.asyncio
@@ -35,6 +38,29 @@ async def test_all_parts_are_closed_where_one_of_them_fails_to(monkeypatch: pyte
     with pytest.raises(EnvironmentFailure):
         await world.close()
     assert closed == ["wiring"] and not world.keeping.opened
+
+
+@pytest.mark.asyncio
+async def test_a_wiring_ends_what_asks_before_what_keeps_and_all_of_it() -> None:
+    ended: list[str] = []
+
+    class Part:
+        def __init__(self, name: str, *, fails: bool = False) -> None:
+            self.name, self.fails = name, fails
+
+        def close(self) -> None:
+            ended.append(self.name)
+            if self.fails:
+                raise EnvironmentFailure(f"{self.name} does not answer")
+
+    wiring = Wiring(Options())
+    wiring.__dict__.update(agent=Part("agent", fails=True), environments=Part("environments"), store=Part("store"))
+    wiring._former.append(Part("former"))  # type: ignore[arg-type]
+    with pytest.raises(EnvironmentFailure, match="agent"):
+        await wiring.close()
+    assert ended == ["agent", "environments", "store", "former"]
+    await wiring.close()
+    assert len(ended) == 4
 
 
 @pytest.mark.asyncio
@@ -79,3 +105,8 @@ def test_a_folder_that_cannot_be_looked_into_is_as_good_as_none(tmp_path: Path) 
     assert memory.hint_was_seen(), "a hint that cannot be remembered would come again at every start"
     memory.keep_hint_seen()
     assert memory.keep_crash(ValueError("x")) is None
+
+
+@pytest.mark.parametrize("seconds", [float("inf"), float("nan"), 1e20, -1e20])
+def test_a_time_that_is_none_is_told_as_such(seconds: float) -> None:
+    assert when_words(seconds) == when_words(seconds, brief=True) == "at no time"

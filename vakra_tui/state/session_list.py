@@ -239,7 +239,10 @@ def _place_words(hit: Hit) -> str:
 
 def when_words(seconds: float, *, brief: bool = False) -> str:
     """A time of this machine's clock; ``brief`` in eleven cells, without the year where it is this one."""
-    then = datetime.fromtimestamp(seconds)
+    try:
+        then = datetime.fromtimestamp(seconds)
+    except (OverflowError, ValueError, OSError):
+        return "at no time"
     if not brief:
         return then.strftime("%Y-%m-%d %H:%M")
     return then.strftime("%m-%d %H:%M" if then.year == datetime.now().year else "%Y-%m-%d")
