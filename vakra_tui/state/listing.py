@@ -246,8 +246,9 @@ class Listing:
 
     def _verdict(self, entry: Entry, run: str, words: int, cells: int) -> Line:
         """What a run made of a row, in words for so many cells, or why nothing is known of it."""
-        if run in entry.verdicts:
-            return short_verdict(entry.verdicts[run], words)
+        verdict = entry.verdicts.get(run)
+        if verdict is not None:
+            return short_verdict(verdict, words)
         if entry.extra:
             return (Span("extra" if run in entry.predictions else "", "dim"),)
         if run not in entry.predictions:
