@@ -171,6 +171,16 @@ def test_what_a_submission_has_besides_goes_back_into_it(desk: Desk) -> None:
     assert record["output"][0]["mood"] == "calm" and record["output"][0]["answer"] == "a"
 
 
+def test_half_a_character_beside_a_record_is_kept(desk: Desk) -> None:
+    path = desk.folder / "half.json"
+    path.write_text(
+        json.dumps([{"uuid": "u", "messages": [{"role": "user", "content": "q"}], "mine": "\ud800", "\udc00": 1}])
+    )
+    key = desk.run("import", path).split()[0]
+    head = json.loads(desk.run("export", key, "--to", "jsonl").splitlines()[0])
+    assert head["extra"] == {"mine": "\ud800", "\udc00": 1}
+
+
 def test_exports_are_strict_json(desk: Desk) -> None:
     message = {
         "role": "assistant",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -103,7 +104,7 @@ def _stored(found: Imported, path: Path, dataset: Dataset | None, known: Instanc
     for problem in found.problems:
         store.put_note(ref.id, problem)
     if found.extra:
-        store.put_note(ref.id, EXTRA + msgspec.json.encode(_plain(found.extra)).decode())
+        store.put_note(ref.id, EXTRA + json.dumps(_plain(found.extra), separators=(",", ":")))
     whose = "" if known is not None else "  (no instance of a dataset)" if dataset is not None else ""
     query = one_line(trajectory.instance.query, 60)
     return f"{ref.key}  {len(trajectory.steps)} steps  {trajectory.instance.uuid}  {query}{whose}"
