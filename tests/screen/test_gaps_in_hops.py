@@ -13,9 +13,11 @@ from screen_session import predicted, referred, scene_on
 from toolenv.model import GroundTruth
 from vakra_tui.state.analysis import truth_view
 from vakra_tui.state.comparison import ComparedRows, Side, compared
+from vakra_tui.state.diagnosis import Place
 from vakra_tui.state.lines import plain, text_of
 from vakra_tui.state.panes import truth
 from vakra_tui.state.panes.compared import detail_lines
+from vakra_tui.state.panes.waterfall import broke_lines
 from vakra_tui.state.scene import Scene
 
 pytestmark = pytest.mark.asyncio
@@ -68,3 +70,10 @@ async def test_a_hint_shows_the_next_hop_whatever_its_number(hints: int, first: 
     hidden = msgspec.structs.replace(await scene(), reference_shown=False, hints=hints)
     told = text_of(truth.truth_lines(hidden))
     assert ("get_top_brand" in told, "get_locations" in told) == (first, second)
+
+
+@pytest.mark.parametrize(("hints", "told"), [(0, False), (1, True)])
+async def test_what_is_right_is_told_with_its_hop(hints: int, told: bool) -> None:
+    hidden = msgspec.structs.replace(await scene(), reference_shown=False, hints=hints)
+    place = Place(gate="tool_sequence", hop=2, what="it is missing", right="get_top_brand()")
+    assert ("RIGHT" in text_of(broke_lines(hidden, [place], 0))) is told
