@@ -41,7 +41,7 @@ theme = "high-contrast"              # {", ".join(THEMES)}; without this line th
 
 What cannot be used is told in a dialog when the debugger starts, and by `vakra-tui doctor`; everything else in the file
 holds. Where two commands of one screen have the same key, the dialog names both; keys that move in a list or a text
-(`space`, the arrows) never reach a command of the screen around it. Where `NO_COLOR` is set and not empty, no
+(`Space`, the arrows) never reach a command of the screen around it. Where `NO_COLOR` is set and not empty, no
 colour is written at all: bold, underlined and reversed text take its place.
 
 Remembered between two starts, in `screen.json` of the user's state folder: the theme, the panes' widths and which are

@@ -28,7 +28,7 @@ async def add(pilot: Pilot[Any], kind: str, value: str = "", *keys: str) -> None
     await until_shown(pilot, "Stop where?")
     await pilot.press("home", *["down"] * [name for name, _ in KINDS.values()].index(kind), "enter")
     if value:
-        await until_shown(pilot, "tab completes")
+        await until_shown(pilot, "Tab completes")
         await pilot.press(*value, *keys, "enter")
     await until_shown(pilot, "a adds")
 

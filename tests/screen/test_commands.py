@@ -116,7 +116,7 @@ def test_the_help_tells_chosen_keys_and_commands_without_keys() -> None:
     found = dict(
         row for _, rows in sections(("debugger", "app"), "", {"debugger.step": ("s", "space")}) for row in rows
     )
-    assert found["s space"].startswith("one step forth")
+    assert found["s Space"].startswith("one step forth")
     assert "files and records that could not be used" in found["palette"] or "palette" in found
 
 
@@ -125,8 +125,9 @@ def test_the_help_tells_chosen_keys_and_commands_without_keys() -> None:
     [
         (("question_mark", "f1"), "? F1"),
         (("ctrl+p",), "^p"),
-        (("shift+tab",), "shift+tab"),
-        (("escape",), "esc"),
+        (("shift+tab",), "Shift+Tab"),
+        (("escape",), "Esc"),
+        (("enter", "pagedown", "up"), "Enter PgDn \u2191"),
         (("less_than_sign",), "<"),
         (("+",), "+"),
         ((), ""),

@@ -210,7 +210,7 @@ async def test_execution_is_told_and_can_be_stopped(store: Store, key: str) -> N
     async with opened(wiring(store, environment=environment), WIDE) as (app, pilot):
         await pilot.press("C")
         await until(pilot, lambda: "0 of 4 steps" in shown(app) and "left-run:" in shown(app), "progress")
-        assert "esc stops" in shown(app)
+        assert "Esc stops" in shown(app)
         await pilot.press(key)
         await until(pilot, lambda: isinstance(app.screen, InstancesScreen), "the list")
         app.engine.loop.call_soon_threadsafe(environment.released.set)

@@ -87,7 +87,7 @@ async def test_a_filter_that_matches_nothing_says_so(store: Store) -> None:
     async with opened(wiring(store), SMALL) as (app, pilot):
         await pilot.press("slash", *"~cap 2", "enter")
         await until(pilot, lambda: not listed(app), "no row")
-        await until_shown(pilot, "no row matches; esc shows all again")
+        await until_shown(pilot, "no row matches; Esc shows all again")
         assert "showing 0 of 3 instances" in squeezed(app)
         await pilot.press("escape")
         await until(pilot, lambda: len(listed(app)) == 3, "all rows")

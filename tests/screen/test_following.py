@@ -210,7 +210,7 @@ async def test_cursor_and_position_stay_while_files_are_taken_up(files: Files, m
         files.write(files.predictions("cars"), whole[: len(whole) // 2])
         await until_shown(pilot, "being written: cars.json; its rows stay as they were")
         files.write(files.predictions("cars"), whole)
-        await until_shown(pilot, "61 instances \u00b7 1 extra")
+        await until_shown(pilot, "60 instances and 1 extra")
         await until(pilot, lambda: "being written" not in squeezed(app), "the note to go")
         assert app.instances.entry is row
         assert app.instances.rows.scroll_offset == top

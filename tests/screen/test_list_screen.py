@@ -108,7 +108,7 @@ async def test_a_choice_made_elsewhere_is_said_and_taken_away(store: Store) -> N
         await pilot.press("slash", *"brew", "enter")
         await until(pilot, lambda: len(listed(app)) == 2, "those of the search")
         app.instances.show_only(frozenset({(3, "airline", "u-3")}), "hop pattern [API], run first: 1")
-        await until_shown(pilot, "only hop pattern [API], run first: 1 (esc shows all)")
+        await until_shown(pilot, "only hop pattern [API], run first: 1 (Esc shows all)")
         await until(pilot, lambda: listed(app) == ["u-3"], "the chosen rows alone")
         assert "showing 1 of 3 instances" in squeezed(app)
         await pilot.press("escape")

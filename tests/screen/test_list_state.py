@@ -255,14 +255,14 @@ def test_counts_are_honest() -> None:
     listing = Listing(rows, ("r",))
     listing.source = "profile paper, judge offline"
     assert listing.counts() == (
-        "5 instances \u00b7 1 marked \u00b7 2 not read \u00b7 1 cannot be read \u00b7 1 extra \u00b7 "
+        "4 instances and 1 extra \u00b7 1 marked \u00b7 2 not read \u00b7 1 cannot be read \u00b7 "
         "r: 1 of 1 scored passed \u00b7 verdicts by the profile paper, judge offline "
         "\u00b7 1 verdict read from the store"
     )
     listing.only = Only(frozenset({rows[1].key}), "hop pattern API")
     listing.find("")
-    assert listing.counts().startswith("showing 1 of 5 instances")
-    assert "only hop pattern API (esc shows all)" in listing.title_words()
+    assert listing.counts().startswith("showing 1 of 4 instances and 1 extra")
+    assert "only hop pattern API (Esc shows all)" in listing.title_words()
 
 
 def test_marks_outlive_the_program_and_those_of_other_rows_stay(tmp_path: Path) -> None:

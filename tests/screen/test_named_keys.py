@@ -22,7 +22,7 @@ PACKAGE = Path(vakra_tui.__file__).parent
 ELSEWHERE = ("cli", "sample")
 """Parts of the package that have no screen."""
 
-KEY = r"(?:[A-Za-z0-9&',.]|esc|escape|tab|F\d\d?|\^[a-z])"
+KEY = r"(?:[A-Za-z0-9&',.]|[Ee]sc|escape|[Tt]ab|Space|F\d\d?|\^[a-z])"
 
 NAMED = re.compile(
     rf"(?:^|[(:;,\u2014] ){KEY} (?:and {KEY} )?(?!is |was |has |as |its |this )[a-z]+s\b"  # ``v evaluates``

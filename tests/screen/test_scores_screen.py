@@ -75,7 +75,7 @@ async def test_a_bar_leads_to_its_instances_by_mouse(store: Store) -> None:
         await pilot.pause()
         spot = (30, place - int(view.scroll_offset.y))
         await pilot.click("#scores", offset=spot)
-        await until_shown(pilot, "second, capability 4, still right after answer enter lists 3 instances")
+        await until_shown(pilot, "second, capability 4, still right after answer Enter lists 3 instances")
         await pilot.click("#scores", offset=spot)
         await until(pilot, lambda: isinstance(app.screen, InstancesScreen), "the list")
         assert {entry.uuid for entry in app.instances.listing.shown} == {"u-1", "u-2", "u-3"}
@@ -88,7 +88,7 @@ async def test_what_is_not_scored_yet_leads_to_its_instances(store: Store) -> No
         await pilot.press("S")
         await until_shown(pilot, "leaderboard (mean)")
         await to_row(pilot, "first: not scored yet")
-        await until_shown(pilot, "enter lists 2 instances")
+        await until_shown(pilot, "Enter lists 2 instances")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, InstancesScreen), "the list")
         assert {entry.uuid for entry in app.instances.listing.shown} == {"u-2", "u-3"}
@@ -106,13 +106,13 @@ async def test_scores_lead_from_a_bar_to_the_instances_behind_it(store: Store) -
         assert "2/6 w" in text and "6/6 w" in text
         assert "w: an instance with API and RAG counts twice; each once: first 1/3, second 3/3" in text
         await to_row(pilot, "first, capability 4")
-        await until_shown(pilot, "enter lists 3 instances, f the 2 of them that are not right")
+        await until_shown(pilot, "Enter lists 3 instances, f the 2 of them that are not right")
         await pilot.press("f")
         await until(pilot, lambda: isinstance(app.screen, InstancesScreen), "the list")
         assert {entry.uuid for entry in app.instances.listing.shown} == {"u-1", "u-3"}
         assert "first, capability 4, not right" in squeezed(app)
         await pilot.press("S")
-        await until_shown(pilot, "enter lists 3 instances, f the 2 of them")
+        await until_shown(pilot, "Enter lists 3 instances, f the 2 of them")
         await to_row(pilot, "first, capability 4, right")
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, InstancesScreen), "the list")
@@ -253,7 +253,7 @@ async def test_a_report_is_opened_beside_the_runs_and_closed_again(store: Store,
         await open_report(pilot, report(tmp_path / "r.json", lines))
         await until_shown(pilot, "report other [/] run 3 counted")
         await to_row(pilot, "other [/] run, capability 4")
-        await until_shown(pilot, "enter lists 3 instances")
+        await until_shown(pilot, "Enter lists 3 instances")
         await to_row(pilot, "only first right")
         assert "the reports are about different datasets" in squeezed(app)
         assert "the judges differ: offline and openai m" in squeezed(app)

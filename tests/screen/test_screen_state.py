@@ -245,7 +245,7 @@ def test_lists_pair_predictions_with_instances_and_count_honestly() -> None:
     assert "argument values" in plain(listing.line(0)) or "values" in plain(listing.line(0))
     listing.find("[red]")
     assert listing.shown == entries[:1]
-    assert "1 of 4 instances" in listing.counts()
+    assert "1 of 3 instances and 1 extra" in listing.counts()
     assert "r: 0 of 1 scored passed" in listing.counts()
     listing.find("values")
     assert listing.shown == entries[:1]

@@ -48,7 +48,7 @@ class AskScreen(ModalScreen[str | None]):
                 max_length=MOST_DIGITS if number else 0,
                 id="answer",
             )
-            note = self._note or f"enter accepts, {key('ask.leave')} leaves"
+            note = self._note or f"Enter accepts, {key('ask.leave')} leaves"
             yield Static(content(note), classes="dialog-note", markup=False)
 
     def on_mount(self) -> None:

@@ -118,7 +118,7 @@ class CallScreen(Screen[ToolCall | None]):
         yield Banner(id="line", tallest=3)
         yield Banner(id="said", tallest=3)
         with Horizontal(id="buttons"):
-            yield Button("Run as step (enter)", id="run", compact=True)
+            yield Button("Run as step (Enter)", id="run", compact=True)
             yield Button(f"Try without trace ({key('call.scratch')})", id="scratch", compact=True)
             yield Button(f"Back ({key('call.leave')})", id="back", compact=True)
         yield LineView(id="result")

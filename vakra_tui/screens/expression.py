@@ -61,7 +61,7 @@ class ExpressionScreen(ModalScreen[str | None]):
             yield PickList(id="offered")
             note = (
                 f"{key('expression.complete')} completes, {key('expression.up')} and {key('expression.down')} choose "
-                f"what, enter accepts, {key('expression.leave')} leaves"
+                f"what, Enter accepts, {key('expression.leave')} leaves"
             )
             yield Static(content(note), classes="dialog-note", markup=False)
 

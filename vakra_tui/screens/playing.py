@@ -116,7 +116,7 @@ class PlayingVerbs(DebugBase):
         behind = self.behind
         value, where = self.query_one("#step", StepView).looked_at
         offer = offered(self.row, value, where)
-        note = f"{offer.source}; typing replaces it, enter answers" if offer.source else ""
+        note = f"{offer.source}; typing replaces it, Enter answers" if offer.source else ""
         written = await self.app.push_screen_wait(AskScreen("The final answer", value=offer.text, note=note))
         if written is not None:
             await self._play(Answer(text=written), behind)
@@ -130,7 +130,7 @@ class PlayingVerbs(DebugBase):
             return
         behind = self.behind
         wording = self.scene.policy.refusal or "I'm unable to answer."
-        note = "the wording of the policy; enter declines with it" if self.scene.policy.refusal else ""
+        note = "the wording of the policy; Enter declines with it" if self.scene.policy.refusal else ""
         written = await self.app.push_screen_wait(AskScreen("Decline to answer", value=wording, note=note))
         if written:
             await self._play(Answer(text=written), behind)

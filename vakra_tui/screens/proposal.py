@@ -118,7 +118,7 @@ class AskAgainScreen(ModalScreen["tuple[str, str, str] | None"]):
                 yield CleanInput(value, type=kind, id=name)
             note = (
                 f"{self._note + '; ' if self._note else ''}another seed asks for another sample; "
-                f"empty leaves it as it is set; enter asks, {key('again.leave')} leaves"
+                f"empty leaves it as it is set; Enter asks, {key('again.leave')} leaves"
             )
             yield Static(content(note), classes="dialog-note", markup=False, id="again-note")
 

@@ -13,6 +13,7 @@ from vakra_tui.state.keeping import Keeping
 from vakra_tui.state.listing import Listing
 from vakra_tui.state.marks import Marks
 from vakra_tui.state.records import read_record
+from vakra_tui.text import count_words
 
 if TYPE_CHECKING:
     from sessions.submissions import PredictionRef, Run
@@ -65,8 +66,14 @@ class Gathering:
         busy = self._following.busy if self._following is not None else ()
         names = [name for path in busy for name in (path.name, f"{path.parent.name}/{path.name}")]
         begins = tuple(f"{name}{sign}" for name in names for sign in " ,")
-        self.problems = tuple(
-            problem for problem in (*self.wiring.dataset.problems, *problems) if not problem.startswith(begins)
+        repeated = [
+            f"Run {name}: {count_words(run.duplicates, 'record repeats', 'records repeat')} a uuid; the last counts."
+            for name, run in self._runs.items()
+            if run.duplicates
+        ]
+        self.problems = (
+            *(problem for problem in (*self.wiring.dataset.problems, *problems) if not problem.startswith(begins)),
+            *repeated,
         )
 
     def read_entries(self, entries: Sequence[Entry], groups: bool = True) -> None:

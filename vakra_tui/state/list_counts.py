@@ -103,14 +103,15 @@ def _words(verdicts: Sequence[Verdict], run: str, others: Sequence[str]) -> Verd
 
 def words_of_counts(counts: Counts, shown: int, source: str) -> str:
     """The last line of the list; ``source`` says by which profile and judge, empty where that need not be said."""
-    words = [count_words(counts.total, "instance")]
+    words = [count_words(counts.total - counts.extras, "instance")]
+    if counts.extras:
+        words[0] += f" and {counts.extras:,} extra"
     if shown != counts.total:
-        words = [f"showing {shown:,} of {count_words(counts.total, 'instance')}"]
+        words[0] = f"showing {shown:,} of {words[0]}"
     parts = (
         (counts.marked, "marked"),
         (counts.unread, "not read"),
         (counts.failed, "cannot be read"),
-        (counts.extras, "extra"),
     )
     words += [f"{number:,} {said}" for number, said in parts if number]
     scored = [run for run in counts.runs if run.counted]

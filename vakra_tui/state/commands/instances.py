@@ -11,7 +11,7 @@ INSTANCES: tuple[Command, ...] = (
         "slash",
         "find",
         "find: each word in query, domain, uuid or verdict, a few letters may be left out;"
-        " with ~ it is a filter: ~cap 4 ~policy applies ~fail tool_sequence !~err (tab completes)",
+        " with ~ it is a filter: ~cap 4 ~policy applies ~fail tool_sequence !~err (Tab completes)",
         footer="find",
     ),
     Command("instances.evaluate", "v", "evaluate", "evaluate this instance", footer="evaluate"),

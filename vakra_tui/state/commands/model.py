@@ -43,7 +43,16 @@ class Command:
 
 
 _SHORT = {
-    "escape": "esc",
+    "escape": "Esc",
+    "enter": "Enter",
+    "tab": "Tab",
+    "space": "Space",
+    "backspace": "Backspace",
+    "insert": "Ins",
+    "up": "\u2191",
+    "down": "\u2193",
+    "left": "\u2190",
+    "right": "\u2192",
     "question_mark": "?",
     "apostrophe": "'",
     "slash": "/",
@@ -68,7 +77,7 @@ _SHORT = {
 
 
 def key_words(keys: tuple[str, ...]) -> str:
-    """Keys as people read them: ``? F1`` of ``question_mark`` and ``f1``, ``^p`` of ``ctrl+p``."""
+    """Keys as people read them on a keyboard: ``? F1`` of ``question_mark`` and ``f1``, ``Esc``, ``^p`` of ``ctrl+p``."""
     return " ".join(_key_word(key) for key in keys)
 
 
@@ -79,4 +88,4 @@ def _key_word(key: str) -> str:
         short = last.upper()
     if modifiers == ["ctrl"]:
         return f"^{short}"
-    return "+".join([*modifiers, short])
+    return "+".join([*(each.capitalize() for each in modifiers), short])
