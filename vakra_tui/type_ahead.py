@@ -17,6 +17,8 @@ from textual.message import Message
 from textual.screen import Screen
 from textual.widget import Widget
 
+from vakra_tui.pasting import fitting, too_long
+
 LAPS = 2
 """So often something follows the key on its way from widget to application before the next key is given out: first
 behind the key itself, then behind what its action posted."""
@@ -58,7 +60,9 @@ class TypeAhead(App[int]):
         self._ahead: deque[events.Event] = deque()
 
     async def on_event(self, event: events.Event) -> None:
-        if not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
+        if isinstance(event, events.Paste) and not event.is_forwarded and (refused := too_long(event)):
+            self.notify(refused, severity="warning", markup=False)
+        elif not isinstance(event, events.Key | events.Paste) or event.is_forwarded:
             await super().on_event(event)
         elif self._way is None:
             await self._give_out(event)
@@ -71,6 +75,8 @@ class TypeAhead(App[int]):
         screen = self.screen
         target: DOMNode = self.focused or screen
         assert isinstance(target, Widget)
+        if isinstance(event, events.Paste):
+            event = fitting(event, target)
         self._way = Way(target, screen)
         await super().on_event(event)
         self._follow(self._way)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from textual import events
 from textual.widgets import Input
 
 from vakra_tui.text import sanitize
@@ -27,6 +28,15 @@ class CleanInput(Input):
             stand_ins = {sanitize(character): character for character in set(value)}
             self._came_as |= {each: came for each, came in stand_ins.items() if each != came and each not in value}
         return shown
+
+    def _on_paste(self, event: events.Paste) -> None:
+        """Take all lines of a paste, the breaks between them as signs; a break at its end says nothing."""
+        text = event.text.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n")
+        if text:
+            # Shown as it will stand there, so that the cursor comes behind it.
+            self.replace(self.validate_value(text), *sorted(self.selection))
+        event.prevent_default()
+        event.stop()
 
     @property
     def meant(self) -> str:
