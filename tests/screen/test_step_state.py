@@ -18,7 +18,7 @@ from toolenv.errors import DataError
 from toolenv.exchange import KEPT_TEXT, RawMessage, WireExchange
 from toolenv.model import Json, ToolCall, ToolResult, ToolSpec
 from vakra_tui.state.diff import difference_lines
-from vakra_tui.state.form import fields_of
+from vakra_tui.state.form import fields_of, parse_line, value_of
 from vakra_tui.state.json_tree import JsonTree, Unfolded
 from vakra_tui.state.lines import Lines, line, plain, text_of
 from vakra_tui.state.panes.call import CallLines, argument_blocks, jumpable
@@ -475,6 +475,14 @@ def test_arguments_stand_beside_what_the_schema_says() -> None:
     assert "\u2717 none of the values that the schema allows" in shown
     assert "\u2717 the tool has no such argument" in shown
     assert "\u2717 missing" not in shown
+
+
+def test_what_is_typed_is_nested_no_deeper_than_what_is_read() -> None:
+    nested = "[" * 200 + "]" * 200
+    (field,) = fields_of(ToolSpec(name="find", description="", input_schema={"properties": {"a": {}}}))
+    assert value_of(field, nested) == (True, nested), "a text, for it is no value that could be shown or kept"
+    assert value_of(field, "[[1]]") == (True, [[1]])
+    assert "nested too deeply" in str(parse_line(f'find {{"a": {nested}}}', ()))
 
 
 def test_a_definition_that_names_itself_many_times_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from toolenv import decoding
 from toolenv.model import Json, ToolCall, ToolSpec, Value
 from toolenv.schema import arguments_of, coerce, refusal
 from vakra_tui.text import sanitize
@@ -167,8 +168,8 @@ _NOT_JSON: Any = object()
 
 def _decoded(text: str) -> Json:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return decoding.decoded(text)
+    except ValueError:
         return _NOT_JSON
 
 
@@ -219,11 +220,11 @@ def parse_line(text: str, tools: Sequence[ToolSpec]) -> ToolCall | str:
     if not rest:
         return ToolCall(name=name, arguments={})
     try:
-        arguments = json.loads(rest)
+        arguments = decoding.decoded(rest)
+    except decoding.TooDeep as error:
+        return f"The value of the arguments {error}."
     except ValueError as error:
         return f"The arguments are not JSON: {error}"
-    except RecursionError:
-        return "The arguments are nested too deeply."
     if not isinstance(arguments, dict):
         return 'The arguments must be a JSON object: {"name": "value"}'
     return ToolCall(name=name, arguments=arguments)
