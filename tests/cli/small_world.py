@@ -36,8 +36,12 @@ class World:
         given = [str(argument) for argument in arguments]
         data = [] if given and not given[0].startswith("-") else [self.data]
         run = [] if "--run" in given else ["--run", self.run]
+        return self.done("--batch", *data, *given, *run, **keys)
+
+    def done(self, *arguments: str | Path, **keys: Any) -> subprocess.CompletedProcess[str]:
+        """Any command, to its end."""
         return subprocess.run(
-            self.command("--batch", *data, *given, *run),
+            self.command(*arguments),
             cwd=self.root,
             env=self.environment,
             capture_output=True,

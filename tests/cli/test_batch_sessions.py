@@ -10,20 +10,8 @@ import pytest
 from small_world import World
 
 
-def run(world: World, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        world.command(*arguments),
-        cwd=world.root,
-        env=world.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-
-
 def listed(world: World, *arguments: str) -> list[Any]:
-    result = run(world, "sessions", "--json", "--limit", "500", "--db", store(world), *arguments)
+    result = world.done("sessions", "--json", "--limit", "500", "--db", store(world), *arguments)
     assert result.returncode == 0, result.stderr
     return [json.loads(line) for line in result.stdout.splitlines()]
 
@@ -47,7 +35,7 @@ def test_predictions_are_kept_searched_and_replayed(world: World, workers: str) 
     assert all(session["steps"] > 1 and session["run"] == "run" for session in sessions)
     hits = listed(world, "--batch", "get_data")
     assert {hit["session"]["key"] for hit in hits} == {session["key"] for session in sessions}
-    replayed = run(world, "replay", sessions[0]["key"], "--db", store(world))
+    replayed = world.done("replay", sessions[0]["key"], "--db", store(world))
     assert replayed.returncode == 0, replayed.stderr
     assert {line.split()[1] for line in replayed.stdout.splitlines()} == {"same"}
 

@@ -39,22 +39,18 @@ def started(world: World, judge: SlowJudge) -> subprocess.Popen[str]:
     return process
 
 
-def command(world: World, judge: SlowJudge, *more: str) -> list[str]:
+def words(world: World, judge: SlowJudge, *more: str) -> list[str | Path]:
     judged = ["--judge", "openai", "--judge-model", "m", "--judge-base-url", judge.url, "--concurrency", "2"]
-    return world.command("--batch", world.data, "--run", world.run, *judged, "--out", "r.json", *more)
+    return ["--batch", world.data, "--run", world.run, *judged, "--out", "r.json", *more]
+
+
+def command(world: World, judge: SlowJudge, *more: str) -> list[str]:
+    return world.command(*words(world, judge, *more))
 
 
 def resume(world: World, judge: SlowJudge) -> bytes:
     judge.release()
-    done = subprocess.run(
-        command(world, judge, "--resume", "--quiet"),
-        cwd=world.root,
-        env=world.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
+    done = world.done(*words(world, judge, "--resume", "--quiet"))
     assert done.returncode == 0, done.stderr
     return (world.root / "r.json").read_bytes()
 
@@ -139,15 +135,7 @@ def worker_pids(parent: int) -> list[int]:
 def test_workers_share_the_rulings_that_were_paid_for(world: World, tmp_path: Path) -> None:
     with SlowJudge() as judge:
         for more in (["--workers", "2"], ["--workers", "2"], []):
-            done = subprocess.run(
-                command(world, judge, "--quiet", *more),
-                cwd=world.root,
-                env=world.environment,
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=120,
-            )
+            done = world.done(*words(world, judge, "--quiet", *more))
             assert done.returncode == 0, done.stderr
         assert judge.answered > 0
         assert judge.repeated == 0

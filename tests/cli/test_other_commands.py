@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,18 +18,6 @@ from sessions.execution import execute
 from sessions.store import NewSession, Store
 from toolenv.dataset import Dataset
 from toolenv.native import NativeEnvironment
-
-
-def run(world: World, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        world.command(*arguments),
-        cwd=world.root,
-        env=world.environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
 
 
 @pytest.fixture
@@ -51,10 +38,10 @@ def stored(world: World) -> str:
 
 
 def test_tools_are_listed_and_called(world: World) -> None:
-    listed = run(world, "tools", world.data, "--capability", "1", "--domain", "shop")
+    listed = world.done("tools", world.data, "--capability", "1", "--domain", "shop")
     assert listed.returncode == 0, listed.stderr
     assert any(line.startswith("aggregate_data ") for line in listed.stdout.splitlines())
-    as_json = json.loads(run(world, "tools", world.data, "--capability", "1", "--domain", "shop", "--json").stdout)
+    as_json = json.loads(world.done("tools", world.data, "--capability", "1", "--domain", "shop", "--json").stdout)
     assert {tool["name"] for tool in as_json} == {line.split()[0] for line in listed.stdout.splitlines()}
     arguments = {
         "data_label": "retrieved_goods_1",
@@ -63,30 +50,30 @@ def test_tools_are_listed_and_called(world: World) -> None:
         "limit": "-1",
     }
     place = ["tools", world.data, "--capability", "1", "--domain", "shop"]
-    called = run(world, *place, "aggregate_data", json.dumps(arguments))
+    called = world.done(*place, "aggregate_data", json.dumps(arguments))
     assert (called.returncode, called.stdout) == (0, "5\n")
-    refused = run(world, *place, "aggregate_data", "{}")
+    refused = world.done(*place, "aggregate_data", "{}")
     assert refused.returncode == 2 and refused.stdout and "failed" in refused.stderr
-    assert run(world, *place, "aggregate_data", "[1]").returncode == 2
+    assert world.done(*place, "aggregate_data", "[1]").returncode == 2
 
 
 def test_validate_names_file_record_and_field(world: World) -> None:
-    good = run(world, "validate", world.run)
+    good = world.done("validate", world.run)
     assert (good.returncode, good.stdout) == (0, "")
     path = world.predictions("farm")
     records = json.loads(path.read_text())
     del records[1]["output"][0]["answer"]
     path.write_text(json.dumps(records))
-    bad = run(world, "validate", world.run)
+    bad = world.done("validate", world.run)
     assert bad.returncode == 2
     assert "farm.json" in bad.stdout and "record 2" in bad.stdout and "answer" in bad.stdout
-    assert run(world, "validate", "no-such-folder").returncode == 2
+    assert world.done("validate", "no-such-folder").returncode == 2
 
 
 def test_predictions_that_are_written_are_valid_and_score_the_same(world: World) -> None:
     first = world.batch("--out", "a.json", "--predictions-out", "made/run", "--quiet")
     assert first.returncode == 0, first.stderr
-    assert run(world, "validate", "made/run").returncode == 0
+    assert world.done("validate", "made/run").returncode == 0
     assert world.batch("--run", "made/run", "--out", "b.json", "--quiet").returncode == 0
     one, other = (json.loads((world.root / name).read_text()) for name in ("a.json", "b.json"))
     assert one["instances"] == other["instances"]
@@ -123,32 +110,32 @@ def test_the_first_environment_that_serves_a_domain_answers_it(world: World) -> 
 
 def test_sessions_replay_and_export(world: World, stored: str) -> None:
     store = ["--db", f"sqlite:///{world.root / 's.sqlite'}"]
-    listed = run(world, "sessions", *store)
+    listed = world.done("sessions", *store)
     assert stored in listed.stdout and listed.returncode == 0
-    assert stored in run(world, "sessions", "aggregate_data", *store).stdout
-    assert run(world, "sessions", "nowhere-in-it", *store).stdout == ""
-    replayed = run(world, "replay", stored, *store)
+    assert stored in world.done("sessions", "aggregate_data", *store).stdout
+    assert world.done("sessions", "nowhere-in-it", *store).stdout == ""
+    replayed = world.done("replay", stored, *store)
     assert replayed.returncode == 0, replayed.stderr
     assert [line.split()[1] for line in replayed.stdout.splitlines()] == ["same"] * 4
-    exported = run(world, "export", stored[:6], "--to", "submission", *store)
+    exported = world.done("export", stored[:6], "--to", "submission", *store)
     place = world.root / "exported" / FOLDER
     place.mkdir(parents=True)
     (place / "farm.json").write_text(exported.stdout)
-    assert run(world, "validate", world.root / "exported").returncode == 0
-    steps = run(world, "export", stored, "--to", "jsonl", *store).stdout.splitlines()
+    assert world.done("validate", world.root / "exported").returncode == 0
+    steps = world.done("export", stored, "--to", "jsonl", *store).stdout.splitlines()
     head, *rest = [json.loads(step) for step in steps]
     assert head["steps"] == len(rest) == 4
-    assert run(world, "export", "no-such-key", "--to", "jsonl", *store).returncode == 2
+    assert world.done("export", "no-such-key", "--to", "jsonl", *store).returncode == 2
 
 
 def test_doctor(world: World) -> None:
-    result = run(world, "doctor", world.data, "--json")
+    result = world.done("doctor", world.data, "--json")
     found: dict[str, Any] = json.loads(result.stdout)
     assert result.returncode == 0, result.stdout
     assert found["dataset"]["instances"] == 20
     assert found["environments"]["problems"] == []
     (world.data / "databases" / "farm" / "farm.sqlite").unlink()
-    ill = run(world, "doctor", world.data)
+    ill = world.done("doctor", world.data)
     assert ill.returncode == 4
     assert "no environment serves capability 1 of the domain 'farm'" in ill.stdout
 
@@ -169,10 +156,10 @@ def test_doctor_tells_of_folders_whose_names_are_no_text(world: World) -> None:
 
 
 def test_only_commands_that_exist_are_listed(world: World) -> None:
-    text = run(world, "--help").stdout
+    text = world.done("--help").stdout
     listed = [line.split()[0] for line in text.split("other commands")[1].splitlines()[1:] if line.strip()]
     for name in listed:
-        assert run(world, name, "--help").returncode == 0, name
+        assert world.done(name, "--help").returncode == 0, name
 
 
 def test_a_hostile_record_is_shown_harmlessly(world: World) -> None:
@@ -180,6 +167,6 @@ def test_a_hostile_record_is_shown_harmlessly(world: World) -> None:
     records = json.loads(path.read_text())
     records.append({**prediction("farm", 3, "1"), "uuid": "\x1b[2J\x07", "status": "odd"})
     path.write_text(json.dumps(records))
-    result = run(world, "validate", world.run)
+    result = world.done("validate", world.run)
     assert result.returncode == 2
     assert "\x1b" not in result.stdout + result.stderr
