@@ -49,7 +49,7 @@ def test_tools_are_listed_and_called(world: World) -> None:
         "aggregation_operation": "count",
         "limit": "-1",
     }
-    place = ["tools", world.data, "--capability", "1", "--domain", "shop"]
+    place: list[str | Path] = ["tools", world.data, "--capability", "1", "--domain", "shop"]
     called = world.done(*place, "aggregate_data", json.dumps(arguments))
     assert (called.returncode, called.stdout) == (0, "5\n")
     refused = world.done(*place, "aggregate_data", "{}")
