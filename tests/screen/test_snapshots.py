@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,8 +19,10 @@ from screen_reading import until, until_settled, until_shown
 from screen_tour import Idle, Tour
 
 import sessions.calling
+import sessions.store.writing
 import toolenv.native.composed
 import toolenv.native.session
+import vakra_tui.state.session_list
 from vakra_tui.app import VakraApp
 from vakra_tui.options import Options
 from vakra_tui.screens.instances import InstancesScreen
@@ -54,7 +57,7 @@ PICTURES = (
     Picture("scores", "flawed", listed=True, keys=("S",)),
     Picture("tools", "on offer", keys=("n",)),
     Picture("call", "Run as step", keys=("e",)),
-    Picture("wheel", "Who is at the wheel?", keys=("w",)),
+    Picture("sessions", "merely looked at", keys=("m", "escape", "up", "enter", "escape", "L", "a")),
     Picture("help", "keys and signs", keys=("question_mark",)),
     Picture("no-agent", "No agent is named", keys=("N",)),
 )
@@ -67,10 +70,13 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(autouse=True)
-def no_durations(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tools take no time: how long a call took is shown from a millisecond on."""
+def nothing_by_chance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tools take no time, for how long a call took is shown from a millisecond on; sessions have known names, times."""
     for module in (sessions.calling, toolenv.native.session, toolenv.native.composed):
         monkeypatch.setattr(module, "time", SimpleNamespace(perf_counter=lambda: 0.0))
+    numbers = count(1)
+    monkeypatch.setattr(sessions.store.writing, "new_key", lambda: f"session{next(numbers):03}")
+    monkeypatch.setattr(vakra_tui.state.session_list, "when_words", lambda seconds, brief: "2026-01-02 03:04")
 
 
 async def drawn(picture: Picture, monkeypatch: pytest.MonkeyPatch) -> str:

@@ -9,6 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
+
 from sessions.store.records import Hit, SessionCounts, SessionKind, SessionSummary
 from toolenv.errors import StoreError
 from vakra_tui.state.cells import cell
@@ -124,9 +126,11 @@ class SessionList:
         self.problem = ""
         self.counted = NOT_COUNTED
         self._width = 80
+        self._needed: dict[str, int] = {}
 
     def add(self, part: Part) -> None:
         """Take rows that were read behind those that are there."""
+        self._measure(part.rows)
         self.rows += part.rows
         self.more = part.more
         self.counted = part.counts
@@ -160,16 +164,25 @@ class SessionList:
         """Names and cells of the columns behind the time, 0 where there is no room; the query takes what is left."""
         wide = self._width >= WIDE
         batch = self.asked.kind == "batch"
+        needed = self._needed
         columns = (
             ("steps", 7 if wide or batch else 0),
-            ("done here", 0 if batch else 26 if wide else 14),
+            ("done here", 0 if batch else min(needed.get("done", 0), 30 if wide else 14) + 1),
             ("verdict", VERDICT_CELLS),
             ("cap", 4),
-            ("domain", 17 if wide else 13),
-            ("run", 15 if wide else 0),
+            ("domain", min(needed.get("domain", 0), 18 if wide else 12) + 1),
+            ("run", min(needed.get("run", 0), 18) + 1 if wide else 0),
         )
         left = self._width - 2 - self._when_cells() - sum(cells for _, cells in columns)
         return (*columns, ("query", max(left, 10)))
+
+    def _measure(self, rows: Sequence[Row]) -> None:
+        """How wide the columns must be for these rows, too; never narrower than their names."""
+        for session in map(session_of, rows):
+            said = {"done": done_words(session), "domain": session.domain, "run": session.run or "\u2013"}
+            for name, words in said.items():
+                least = len("done here") if name == "done" else len(name)
+                self._needed[name] = max(self._needed.get(name, least), cell_len(one_line(words, 40)))
 
     def _when_cells(self) -> int:
         return 17 if self._width >= WIDE else 12

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from rich.cells import cell_len
 from textual import events
+from textual.binding import Binding
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
@@ -13,6 +14,7 @@ from textual.widget import Widget
 from vakra_tui.render import palette, strip
 from vakra_tui.state.lines import Line, Span
 from vakra_tui.themes import HIGH_CONTRAST
+from vakra_tui.widgets.pick_list import PickList
 
 MARGIN = 1
 """Cells before the first key, as in the lines above."""
@@ -44,13 +46,24 @@ class KeyLine(Widget):
         if screen is not self.screen or not self.app.app_focus:
             return
         found: dict[str, Key] = {}
-        for _, binding, enabled, _ in screen.active_bindings.values():
+        for key_name, (_, active, enabled, _) in screen.active_bindings.items():
+            binding = self._chosen_by(screen, key_name) or active
             if binding.show and binding.action not in found:
                 key = Key(binding.key, self.app.get_key_display(binding), binding.description, enabled)
                 found[binding.action] = key
         if (keys := tuple(found.values())) != self._keys:
             self._keys = keys
             self.refresh()
+
+    @staticmethod
+    def _chosen_by(screen: Screen[Any], key_name: str) -> Binding | None:
+        """What the screen says of choosing a row: the list has that key, and its screen does what the key is for."""
+        focused = screen.focused
+        if not isinstance(focused, PickList):
+            return None
+        if not any(each.action == "choose" for each in focused._bindings.key_to_bindings.get(key_name, ())):
+            return None
+        return next((each for each in screen._bindings.key_to_bindings.get(key_name, ()) if each.show), None)
 
     @property
     def _gap(self) -> int:
