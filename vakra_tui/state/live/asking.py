@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 TICK_S = 1.0
 """Time between two looks at an agent that takes its time."""
 
-NAME_SHOWN = 40
-"""Characters of the agent's name (of a command the whole line) that are told while it is asked."""
+NAME_SHOWN = 20
+"""Characters of the agent's name (of a command the line) that are told while it is asked: the time stands behind."""
 
 TAIL = 60
 """Characters of a streamed reply that are shown while it arrives."""
@@ -209,7 +209,7 @@ class Asking(Playing):
         self._heard = (self._heard + text)[-4 * TAIL :]
 
     def _words(self, elapsed: float) -> str:
-        words = f"asking {one_line(self.agent_name or '', NAME_SHOWN)}"
+        words = f"asking {one_line((self.agent_name or '').removeprefix('command:'), NAME_SHOWN)}"
         if elapsed >= TICK_S:
             words += f", {elapsed:.0f} s"
         left = self._agent_wait[0] - time.monotonic() if self._agent_wait is not None else 0.0

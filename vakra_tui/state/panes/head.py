@@ -188,7 +188,7 @@ def policy(scene: Scene, *, whole: bool, key: str = "") -> list[Line]:
     elif view.applicability == "applies":
         parts.append(Span(f"   {_unbroken(scene)}", "dim"))
     if key and not whole:
-        parts += [Span("   "), Span(key, "accent"), Span(" shows its words".replace(" ", "\u00a0"), "dim")]
+        parts += [Span("   "), Span(f"{key}\u00a0", "accent"), Span("shows\u00a0its\u00a0words", "dim")]
     lines = [tuple(parts)]
     if whole:
         lines += [line(("         ", ""), (one_line(view.text, 4000), "dim"))]
