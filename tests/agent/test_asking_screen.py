@@ -15,7 +15,7 @@ from textual.pilot import Pilot
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "screen"))
 
-from screen_reading import shown, squeezed, until, until_shown
+from screen_reading import shown, squeezed, until, until_settled, until_shown
 
 import sessions.agent.plugin as plugin
 from sessions.agent import AgentFailure, Variation
@@ -32,6 +32,7 @@ from vakra_tui.state.memory import Memory
 from vakra_tui.state.panes.messages import messages_source
 from vakra_tui.state.session import DebugSession
 from vakra_tui.state.world import World
+from vakra_tui.widgets.clean_input import CleanInput
 from vakra_tui.wiring import Wiring
 
 THOUGHTS = "First [bold]this[/bold].\nThen \x1b[2Jthat."
@@ -383,3 +384,31 @@ async def test_what_was_said_in_a_batch_is_read_in_the_debugger(endpoint: Endpoi
     assert [each[0].request for each in spoken] == endpoint.requests
     await opened.close()
     await world.close()
+
+
+async def test_a_command_is_named_by_its_whole_line(endpoint: Endpoint, tmp_path: Path) -> None:
+    script = tmp_path / "ends.py"
+    script.write_text("import sys\nsys.stdin.readline()\n", encoding="utf-8")
+    command = f"command:{sys.executable} {script} --flag"
+    async with session(tmp_path, endpoint, agent=command) as opened:
+        with pytest.raises(AgentFailure, match=r"ends\.py --flag' ended before it decided"):
+            await opened.ask(0)
+    assert len(CommandAgent("python3 " + "x" * 500).who) < 150
+
+
+async def test_asking_a_command_again_offers_a_seed_and_says_where_it_goes(endpoint: Endpoint, tmp_path: Path) -> None:
+    app = VakraApp(Wiring(options(tmp_path, endpoint, agent=COMMAND, limit=1)))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await until(pilot, lambda: app.opened, "the list")
+        if not isinstance(app.screen, DebuggerScreen):
+            await pilot.press("enter")
+        screen = await until_settled(pilot)
+        assert screen.scene is not None
+        await pilot.press("A")
+        await until_shown(pilot, "the agent finds them in its options")
+        seed = app.screen.query_one("#seed", CleanInput)
+        assert seed.value == "1"
+        app.screen.query_one("#temperature", CleanInput).value = "."
+        await pilot.press("enter")
+        await until_shown(pilot, "temperature: . is no number")
+        assert app.focused is app.screen.query_one("#temperature")
