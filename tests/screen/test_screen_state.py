@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from eval.model import StageResult, Verdict
 from sessions.trajectory import Answer, CallTool, GiveUp, Step, Trajectory
+from toolenv.dataset.browsing import Database
 from toolenv.errors import DataError
 from toolenv.model import ToolCall, ToolResult, ToolSpec
-from vakra_tui.state.database import Database, RowsSource, schema_lines
+from vakra_tui.state.database import RowsSource, schema_lines
 from vakra_tui.state.export import export, reference_record
 from vakra_tui.state.form import (
     Field,

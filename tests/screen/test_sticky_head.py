@@ -5,7 +5,8 @@ from __future__ import annotations
 from screen_reading import rows
 from textual.app import App, ComposeResult
 
-from vakra_tui.state.database import PAGE, RowsSource
+from toolenv.dataset.browsing import PAGE
+from vakra_tui.state.database import RowsSource
 from vakra_tui.widgets.line_view import LineView
 
 

@@ -10,9 +10,10 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 
+from toolenv.dataset.browsing import Database, Table
 from toolenv.errors import VakraError
 from vakra_tui.state.commands.chosen import key
-from vakra_tui.state.database import Database, RowsSource, Table, schema_lines
+from vakra_tui.state.database import RowsSource, schema_lines
 from vakra_tui.state.lines import BLANK, Lines, line
 from vakra_tui.text import one_line
 from vakra_tui.widgets.banner import Banner

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sessions.store import AsyncStore, SessionSummary
     from sessions.submissions import Run
     from toolenv.dataset import Dataset
-    from vakra_tui.state.database import Database, Table
+    from toolenv.dataset.browsing import Database, Table
     from vakra_tui.state.session import DebugSession, Subject
 
 __all__ = ["FIRST_RUN", "Wiring", "World"]
@@ -391,7 +391,7 @@ class World(Gathering):
 
     def tables_of(self, domain: str) -> tuple[Database, tuple[Table, ...]]:
         """The domain's database, opened read-only, and its tables; the caller closes it. Raises ``DataError``."""
-        from vakra_tui.state.database import Database
+        from toolenv.dataset.browsing import Database
 
         database = Database(self.wiring.dataset.database(domain))
         try:
