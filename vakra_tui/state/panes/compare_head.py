@@ -77,22 +77,27 @@ def head_lines(found: Compared, width: int) -> list[Line]:
     for state, (sign, word, role) in SIGNS.items():
         number = found.count(state)
         if number:
-            parts += [(f"{sign}\u00a0{number}\u00a0{word.replace(' ', chr(0xA0))}", role), ("   ", "")]
+            parts += [(_bound(f"{sign} {number} {word}"), role), ("   ", "")]
     hops = sum(item.kind == "hop" and item.differs for item in found.items)
     gates = [gate_words(item.name) for item in found.items if item.kind == "gate" and item.differs]
     gates = [name for name in gates if name != "verdict"]
     if width >= WIDE:
         if hops:
-            parts.append((f"{count_words(hops, 'hop')} recovered by one side only   ", "warn"))
+            parts += [(_bound(f"{count_words(hops, 'hop')} recovered by one side only"), "warn"), ("   ", "")]
         if gates:
-            parts.append((f"gates differ: {', '.join(gates)}   ", "warn"))
+            parts.append((f"gates differ: {', '.join(map(_bound, gates))}   ".replace(": ", ":\u00a0"), "warn"))
     elif hops or gates:
         told = [count_words(hops, "hop")] if hops else []
         told += [count_words(len(gates), "gate")] if gates else []
-        parts.append((f"{' and '.join(told)} differ   ".replace(" ", "\u00a0"), "warn"))
+        parts.append((_bound(f"{' and '.join(told)} differ"), "warn"))
     if not found.differing:
         parts.append(("nothing differs   ", "ok"))
     return [line(*parts), *_about_profile(found)]
+
+
+def _bound(words: str) -> str:
+    """Words that stay on one row."""
+    return words.replace(" ", "\u00a0")
 
 
 def _about_profile(found: Compared) -> list[Line]:
