@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from typing import Literal, ParamSpec, TypeVar
 
 from sessions.breakpoints import Breakpoint, Pause, hit_after, hit_before
@@ -19,6 +19,7 @@ from sessions.driver import Driver
 from sessions.drivers.recording import same_call
 from sessions.events import Commit, Listener, Moment, State, StepEvent, StepSink
 from sessions.proposal import Proposal
+from sessions.together import Teller, uninterrupted
 from sessions.trajectory import Actor, CallTool, Check, Decision, ExecutedTrajectory, Step, Trajectory
 from toolenv.environment import TableView, ToolSession
 from toolenv.errors import EnvironmentFailure, StoreError
@@ -39,7 +40,8 @@ class Stepper:
     very call makes it itself, and the step is marked as the opening all the same.
 
     ``commit`` says when ``store`` is given the steps: ``step``, each before it is shown; ``instance``, all of them when
-    the trajectory ends or ``flush`` is called. A store that refuses never stops the stepper: the steps stay in
+    the trajectory ends or ``flush`` is called. Steps that nobody waits for one by one and that follow each other within
+    a moment are given together. A store that refuses never stops the stepper: the steps stay in
     ``unsaved``, are offered again with the next one, and the listeners are told.
 
     ``deadline_s`` bounds each call. ``on_failure`` ``raise`` (the batch) lets a call without an answer end in
@@ -75,7 +77,7 @@ class Stepper:
         self.trajectory = trajectory
         self.session = session
         self.driver = driver
-        self.listeners = list(listeners)
+        self._teller = Teller(listeners, self.flush)
         self.store = store
         self.commit: Commit = commit
         self.coerce = coerce
@@ -99,6 +101,11 @@ class Stepper:
         self._changes = 0
         self._busy = False
         session.on_tools_changed(self._forget_tools)
+
+    @property
+    def listeners(self) -> list[Listener]:
+        """Who is told of every moment."""
+        return self._teller.listeners
 
     @property
     def executed(self) -> ExecutedTrajectory:
@@ -168,6 +175,10 @@ class Stepper:
 
         A breakpoint that stops before a call leaves the proposal in place; the next ``advance`` or ``resume`` runs it.
         """
+        async with self._together():
+            return await self._resumed()
+
+    async def _resumed(self) -> Pause | None:
         while not self.finished:
             proposal = await self.propose()
             assert proposal is not None
@@ -190,11 +201,25 @@ class Stepper:
 
     async def run(self) -> ExecutedTrajectory:
         """Take all steps to the end; breakpoints and blocking checks do not stop it."""
-        while not self.finished:
-            self._passed = await self.propose()
-            await self.advance()
+        async with self._together():
+            while not self.finished:
+                self._passed = await self.propose()
+                await self.advance()
         await self.flush()
         return self.executed
+
+    async def advance_for(self, seconds: float, steps: int) -> None:
+        """Take steps for about so long and at most so many; breakpoints do not stop it."""
+        started = time.monotonic()
+        async with self._together():
+            while steps > 0 and not self.finished:
+                if await self.advance() is None or time.monotonic() - started >= seconds:
+                    return
+                steps -= 1
+
+    def _together(self) -> AbstractAsyncContextManager[None]:
+        """Steps that nobody waits for one by one may be kept together."""
+        return self._teller.together() if self.store is not None and self.commit == "step" else nullcontext()
 
     async def flush(self) -> None:
         """Offer the store what it does not hold yet."""
@@ -260,14 +285,11 @@ class Stepper:
         step: Step | None = None,
         detail: str = "",
     ) -> None:
-        if not self.listeners:
-            return
         number = len(self.trajectory.steps) if step is not None else self._number
         event = StepEvent(
             moment=moment, number=number, actor=actor, decision=decision, checks=checks, step=step, detail=detail
         )
-        for listener in self.listeners:
-            listener(event)
+        self._teller.tell(event)
 
     async def _propose(self) -> None:
         if self.opening is not None and not self.trajectory.steps and not self._driver_opens():
@@ -276,7 +298,8 @@ class Stepper:
         tools = await self.tools()
         if self._decided is None:
             # Kept until its checks are made: a decision may have been paid for, and no interruption may lose it.
-            self._decided = (self.driver.actor, await self.driver.next(self.trajectory, tools))
+            actor = self.driver.actor
+            self._decided = actor, await self._teller.beside(self.driver.next(self.trajectory, tools))
         actor, decision = self._decided
         await self._check(actor, decision)
 
@@ -332,7 +355,7 @@ class Stepper:
             self._tell("running", proposal.actor, decision=proposal.decision, checks=proposal.checks)
             started = time.perf_counter()
             try:
-                result, table = await self._call(proposal.decision.call, proposal.arguments)
+                result, table = await self._teller.beside(self._call(proposal.decision.call, proposal.arguments))
             except asyncio.CancelledError:
                 elapsed = time.perf_counter() - started
                 detail = f"{self._named(proposal)} was cancelled after {elapsed:.1f} s; it gave no answer."
@@ -384,30 +407,24 @@ class Stepper:
         self._tables.append(table)
         self.proposal = None
         self._passed = None
-        interrupted = await self._settled() if self.store is not None or self.after_step is not None else None
+        due = self.finished or self._teller.due
+        if not due:
+            self._teller.hold()
+        settles = self.store is not None or self.after_step is not None
+        interrupted = await uninterrupted(self._settle(due)) if settles else None
         self.state = "finished" if self.finished else "observed"
         self._tell("observed", step.actor, decision=step.decision, checks=step.checks, step=step)
         if self.finished:
             self._tell("finished", step.actor, decision=step.decision, step=step)
+        if due:
+            self._teller.kept()
         if interrupted is not None:
             raise interrupted
         return step
 
-    async def _settled(self) -> asyncio.CancelledError | None:
-        """Settle to the end, whatever comes; gives the cancellation that came meanwhile."""
-        interrupted: asyncio.CancelledError | None = None
-        settling = asyncio.ensure_future(self._settle())
-        while not settling.done():
-            try:
-                await asyncio.shield(settling)
-            except asyncio.CancelledError as error:
-                interrupted = error
-        settling.result()
-        return interrupted
-
-    async def _settle(self) -> None:
-        """What comes between a step's happening and its being shown."""
-        if self.commit == "step" or self.finished:
+    async def _settle(self, due: bool) -> None:
+        """What comes between a step's happening and its being shown; ``due`` says that it is to be kept now."""
+        if due and (self.commit == "step" or self.finished):
             await self.flush()
         if self.after_step is not None:
             await self.after_step()

@@ -152,6 +152,17 @@ class Timeline:
         self.pause = stepper.pause
         return step
 
+    async def advance(self, seconds: float, steps: int) -> None:
+        """On for about so long and by at most so many new steps from the tip, whatever the breakpoints.
+
+        They are kept together. Nothing happens in the past and at the end.
+        """
+        self.pause = None
+        if self.at_tip and not self.finished:
+            stepper = await self._stepper(self.cursor.branch)
+            await stepper.advance_for(seconds, steps)
+            self.pause = stepper.pause
+
     async def seek(self, *, stopped: bool = True) -> Pause | None:
         """On through history to its next breakpoint; None at its end.
 

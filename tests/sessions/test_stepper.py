@@ -76,8 +76,9 @@ async def test_a_step_is_kept_before_it_is_observed() -> None:
     kept: list[int] = []
     subject = stepper(call("read"), call("read"), store=sink)
     subject.listeners.append(lambda event: kept.append(len(sink.steps)) if event.moment == "observed" else None)
-    await subject.run()
-    assert kept == [1, 2, 3]
+    for number in (1, 2, 3):
+        await subject.advance()
+        assert kept == list(range(1, number + 1))
 
 
 async def test_a_batch_keeps_an_instance_at_once() -> None:

@@ -166,7 +166,8 @@ async def test_every_step_is_in_the_store_before_it_is_shown() -> None:
     assert store.sessions().items == ()
     await timeline.run()
     await timeline.edit(2, call("add", amount=4))
-    assert seen == [(1, 1), (2, 2), (3, 3), (4, 4), (2, 2)]
+    assert [number for number, _ in seen] == [1, 2, 3, 4, 2]
+    assert all(kept >= number for number, kept in seen)
     assert timeline.keeper is not None and timeline.keeper.ref is not None
     timeline.promote()
     await timeline.save_place()

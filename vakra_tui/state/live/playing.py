@@ -8,7 +8,7 @@ from sessions.trajectory import Decision
 from toolenv.errors import DataError
 from toolenv.model import ToolCall, ToolResult, ToolSpec
 from vakra_tui.state.commands.chosen import key
-from vakra_tui.state.live.base import AT_THE_WHEEL, RUNNING, SessionBase, Wheel, yours_to_decide
+from vakra_tui.state.live.base import AT_THE_WHEEL, RUNNING, SHOW_EVERY_S, SessionBase, Wheel, yours_to_decide
 
 if TYPE_CHECKING:
     from sessions.breakpoints import Breakpoint
@@ -63,7 +63,10 @@ class Playing(SessionBase):
         await self._show(force=True)
         try:
             while not timeline.finished and timeline.branch.length < steps:
-                await timeline.step()
+                if timeline.at_tip:
+                    await timeline.advance(SHOW_EVERY_S, steps - timeline.branch.length)
+                else:
+                    await timeline.step()
                 await self._keep_requests(timeline)
                 await self._show()
         finally:
