@@ -77,7 +77,7 @@ _SHORT = {
 
 
 def key_words(keys: tuple[str, ...]) -> str:
-    """Keys as people read them on a keyboard: ``? F1`` of ``question_mark`` and ``f1``, ``Esc``, ``^p`` of ``ctrl+p``."""
+    """Keys as people read them on a keyboard: ``? F1`` of ``question_mark``, ``f1``; ``Esc``, ``^p`` of ``ctrl+p``."""
     return " ".join(_key_word(key) for key in keys)
 
 

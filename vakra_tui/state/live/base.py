@@ -34,6 +34,7 @@ Wheel = Literal["recording", "human", "ground_truth", "agent"]
 
 RUNNING = "running"
 
+
 def yours_to_decide() -> str:
     """That nobody else makes the next step, and what a person can do."""
     calls, answers = key("debugger.call-a-tool"), key("debugger.answer")
