@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import screen_toy as toy
 from screen_opening import SMALL, opened
-from screen_reading import debugger, rows, squeezed, until, until_shown
+from screen_reading import debugger, pane, rows, squeezed, until, until_shown
 from screen_session import predicted, referred
 
 from sessions.store import Store
-from vakra_tui.state.lines import line, plain
+from vakra_tui.state.lines import line, plain, text_of
 from vakra_tui.widgets.banner import Banner, cut_short
 
 LONG = (
@@ -47,3 +47,19 @@ async def test_in_a_small_terminal_the_words_of_the_policy_are_one_key_away_and_
         await until(pilot, lambda: "WATERFALL" not in squeezed(app) and "POLICY" not in squeezed(app), "the room")
         await pilot.press("z")
         await until_shown(pilot, "WATERFALL")
+
+
+async def test_as_many_rows_as_before_are_drawn_anew_in_another_width() -> None:
+    store = Store.open("sqlite://")
+    query = "The last mission of the register flies to a moon. Which rocket carried the first of them to its planet?"
+    async with opened(toy.wiring(instance="u-1", store=store, instances=[toy.instance(query=query)]), (80, 30)) as (
+        app,
+        pilot,
+    ):
+        banner = debugger(app).query_one("#question", Banner)
+        for width in (90, 84, 76):
+            await pilot.resize_terminal(width, 30)
+            await until(pilot, lambda width=width: banner.size.width == width, "the new width")  # type: ignore[misc]
+            await pilot.pause()
+            rows = [text_of([banner.line_at(index)]).rstrip() for index in range(banner.size.height)]
+            assert pane(app, banner) == " ".join(" ".join(rows).replace("\u00a0", " ").split())

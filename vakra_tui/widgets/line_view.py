@@ -132,6 +132,8 @@ class LineView(ScrollView, can_focus=True):
             self._laid_out = width
             self._count = self._source.layout(width)
             self.virtual_size = Size(max(self._source.cells, 1), self._count)
+            # As many rows as before are drawn again, too: they were drawn in the old width.
+            self.refresh()
         self._within()
 
     def _within(self) -> None:
