@@ -284,3 +284,12 @@ def test_rows_stay_in_their_columns(width: int) -> None:
     assert second.startswith("  ")
     assert first.index("\u2717 failed") == second.index("\u2713 passed") == head.index("verdict")
     assert first.index("q [/]") == head.index("query")
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 200])
+def test_columns_are_named_before_there_are_rows(width: int) -> None:
+    head = plain(SessionList("here").head(width))
+    assert "\u2026" not in head
+    assert head.split()[0] == "changed"
+    assert "done here" in head
+    assert "domain" in head

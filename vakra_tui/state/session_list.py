@@ -126,7 +126,7 @@ class SessionList:
         self.problem = ""
         self.counted = NOT_COUNTED
         self._width = 80
-        self._needed: dict[str, int] = {}
+        self._needed = {name: len(name) for name in ("done here", "domain", "run")}
 
     def add(self, part: Part) -> None:
         """Take rows that were read behind those that are there."""
@@ -167,11 +167,11 @@ class SessionList:
         needed = self._needed
         columns = (
             ("steps", 7 if wide or batch else 0),
-            ("done here", 0 if batch else min(needed.get("done", 0), 30 if wide else 14) + 1),
+            ("done here", 0 if batch else min(needed["done here"], 30 if wide else 14) + 1),
             ("verdict", VERDICT_CELLS),
             ("cap", 4),
-            ("domain", min(needed.get("domain", 0), 18 if wide else 12) + 1),
-            ("run", min(needed.get("run", 0), 18) + 1 if wide else 0),
+            ("domain", min(needed["domain"], 18 if wide else 12) + 1),
+            ("run", min(needed["run"], 18) + 1 if wide else 0),
         )
         left = self._width - 2 - self._when_cells() - sum(cells for _, cells in columns)
         return (*columns, ("query", max(left, 10)))
@@ -179,10 +179,9 @@ class SessionList:
     def _measure(self, rows: Sequence[Row]) -> None:
         """How wide the columns must be for these rows, too; never narrower than their names."""
         for session in map(session_of, rows):
-            said = {"done": done_words(session), "domain": session.domain, "run": session.run or "\u2013"}
+            said = {"done here": done_words(session), "domain": session.domain, "run": session.run or "\u2013"}
             for name, words in said.items():
-                least = len("done here") if name == "done" else len(name)
-                self._needed[name] = max(self._needed.get(name, least), cell_len(one_line(words, 40)))
+                self._needed[name] = max(self._needed[name], cell_len(one_line(words, 40)))
 
     def _when_cells(self) -> int:
         return 17 if self._width >= WIDE else 12
