@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 from collections.abc import Mapping
 from pathlib import Path
@@ -246,6 +247,29 @@ async def test_of_several_answers_to_one_call_the_choice_is_always_the_same(tmp_
         await recorder.close()
         contents.add((tmp_path / str(number) / DASHBOARDS / "hockey.jsonl").read_bytes())
     assert len(contents) == 1
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"universe": None, "name": 5, "arguments": {}, "response_text": "x"},
+        {"universe": ["u"], "name": "get_count", "arguments": {}, "response_text": "x"},
+        {"universe": {"a": 1}, "tools": []},
+        {"universes": ["u", ["v"]], "tools": []},
+        {"universes": 5, "tools": []},
+        {"tools": 5},
+    ],
+)
+async def test_odd_lines_of_an_earlier_recording_are_left_out(tmp_path: Path, odd: dict[str, Any]) -> None:
+    target = tmp_path / DASHBOARDS / "hockey.jsonl"
+    for text in ("first", "second"):
+        recorder = Recorder(Fickle([text]), tmp_path)
+        session = await recorder.open(instance())
+        await session.call("get_count", {})
+        await recorder.close()
+        if text == "first":
+            target.write_bytes(target.read_bytes() + json.dumps(odd).encode() + b"\n")
+    assert b"second" in target.read_bytes() and json.dumps(odd).encode() not in target.read_bytes()
 
 
 async def test_a_folder_that_cannot_be_written(hockey: Path, tmp_path: Path) -> None:

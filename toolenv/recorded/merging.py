@@ -60,10 +60,21 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes, dict[str, Json]]]:
                 value = decoded(body)
             except ValueError:
                 value = None
-            if isinstance(value, dict) and ("tools" in value or {"name", "arguments", "response_text"} <= value.keys()):
+            if isinstance(value, dict) and _is_of_a_recording(value):
                 value.setdefault("is_error", False)
                 yield offset + line.index(body), body, value
             offset += len(line)
+
+
+def _is_of_a_recording(value: dict[str, Json]) -> bool:
+    """Whether a line is a list of tools or an answer, its parts of the right types."""
+    universes = (value.get("universes") if "tools" in value else None) or [value.get("universe")]
+    if not isinstance(universes, list) or not all(name is None or isinstance(name, str) for name in universes):
+        return False
+    if "tools" in value:
+        return isinstance(value["tools"], list)
+    texts = value.get("name"), value.get("response_text")
+    return all(isinstance(text, str) for text in texts) and isinstance(value.get("arguments"), dict)
 
 
 def _write(target: Path, tools: dict[str, tuple[int, str, list[Json]]], places: list[Place]) -> None:
