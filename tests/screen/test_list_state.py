@@ -223,6 +223,11 @@ def test_what_has_no_prediction_is_found_before_anything_is_scored() -> None:
     refs = [toy.Ref(capability=4, domain="d", uuid=f"u{n}") for n in range(3)]
     predicted = [toy.Ref(capability=4, domain="d", uuid=name) for name in ("u0", "u1", "stranger")]
     rows = entries_of(refs, {"one": predicted, "two": refs[:1]})
+    asked = {"~run one": ["u0", "u1", "stranger"], "~run two": ["u0"], "!~run two ~run one": ["u1", "stranger"]}
+    for text, expected in asked.items():
+        wanted = ENTRY_FILTERS.parse(text)
+        assert [each.uuid for each in rows if wanted.matches(each)] == expected, text
+    assert [each.text for each in ENTRY_FILTERS.complete("~run ", rows)] == ["one", "two"]
     wanted = ENTRY_FILTERS.parse("~missing")
     assert [each.uuid for each in rows if wanted.matches(each)] == ["u1", "u2"], "a stranger lacks nothing"
 

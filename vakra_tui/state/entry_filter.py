@@ -124,6 +124,13 @@ ENTRY_FILTERS: Language[Entry] = Language(
             "pattern",
             lambda entries: _runs(entries),
         ),
+        Predicate(
+            "run",
+            "a run of this name has a prediction",
+            lambda entry, matches: any(map(matches, entry.predictions)),
+            "pattern",
+            lambda entries: _runs(entries),
+        ),
         Predicate("pass", "some run passed", lambda entry, _: any(v.passed is True for v in entry.verdicts.values())),
         Predicate(
             "undecided",
