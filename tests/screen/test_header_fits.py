@@ -52,7 +52,7 @@ def test_what_was_not_computed_yet_is_no_verdict(scene: Scene) -> None:
     pending = tuple(msgspec.structs.replace(row, step=None) for row in scene.rows)
 
     def policy(**changes: object) -> str:
-        return plain(head.policy(msgspec.structs.replace(asked, **changes), whole=False)[0])
+        return plain(head.policy(msgspec.structs.replace(asked, **changes), whole=False)[0]).replace("\u00a0", " ")
 
     assert "no step breaks it" in policy(finished=True)
     assert "no step" not in policy(finished=False, working="opening") and "\u2026" in policy(

@@ -179,14 +179,15 @@ def policy(scene: Scene, *, whole: bool, key: str = "") -> list[Line]:
         role_of_name: Role = "api" if name == "API" else "rag"
         parts += [Span("   "), Span(f"{name}\u00a0", role_of_name), Span(text.replace(" ", "\u00a0"), state_role)]
     if view.first:
-        parts += [Span("   first call: "), Span(view.first, "strong")]
+        parts += [Span("   "), Span("first\u00a0call:\u00a0"), Span(view.first, "strong")]
     if view.violations:
         steps = ", ".join(str(number) for number in view.violations[:8])
         more = len(view.violations) - 8
         plural = "s" if len(view.violations) > 1 else ""
-        parts.append(Span(f"   x broken by step{plural} {steps}{f' and {more} more' if more > 0 else ''}", "fail"))
+        told = f"x broken by step{plural} ".replace(" ", "\u00a0")
+        parts += [Span("   "), Span(f"{told}{steps}{f' and {more} more' if more > 0 else ''}", "fail")]
     elif view.applicability == "applies":
-        parts.append(Span(f"   {_unbroken(scene)}", "dim"))
+        parts += [Span("   "), Span(_unbroken(scene).replace(" ", "\u00a0"), "dim")]
     if key and not whole:
         parts += [Span("   "), Span(f"{key}\u00a0", "accent"), Span("shows\u00a0its\u00a0words", "dim")]
     lines = [tuple(parts)]
