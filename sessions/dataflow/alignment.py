@@ -171,7 +171,7 @@ def _same_scalar(one: Json, other: Json) -> bool:
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, int | float) and isinstance(other, int | float):
-        return one == other
+        return one == other or (one != one and other != other)  # NaN is the same argument as NaN
     return type(one) is type(other) and bool(one == other)
 
 

@@ -101,12 +101,14 @@ def _read_text(text: str, source: Source) -> ResponseFacts:
         return _peeked(value)
     printed = _printed(atoms(value))
     empty = not printed if isinstance(value, dict | list) else isinstance(value, str) and not value.strip()
+    containers = list(_containers(value))
+    lists = [item for item in containers if isinstance(item, list)]
     return ResponseFacts(
         printed=Printed() if empty else printed,
         empty=empty,
-        lengths=tuple(len(items) for items in _lists(value)),
-        lists=tuple(numbers for items in _lists(value) for numbers in _number_lists(items)),
-        structure=frozenset(_names(value)),
+        lengths=tuple(map(len, lists)),
+        lists=tuple(numbers for items in lists for numbers in _number_lists(items)),
+        structure=frozenset().union(*(item for item in containers if isinstance(item, dict))),
     )
 
 
@@ -170,10 +172,6 @@ def _containers(value: Json) -> Iterator[list[Json] | dict[str, Json]]:
             stack.extend(reversed(item if isinstance(item, list) else list(item.values())))
 
 
-def _lists(value: Json) -> Iterator[list[Json]]:
-    return (item for item in _containers(value) if isinstance(item, list))
-
-
 def _number_lists(items: list[Json]) -> Iterator[tuple[int | float, ...]]:
     """The numbers of a flat list, and of each field of a list of objects or rows."""
     if items and all(isinstance(item, dict) for item in items):
@@ -194,7 +192,3 @@ def _number(value: Json) -> int | float | None:
         return None
     found = key(value)
     return found if isinstance(found, int | float) else None
-
-
-def _names(value: Json) -> Iterator[str]:
-    return (name for item in _containers(value) if isinstance(item, dict) for name in item)

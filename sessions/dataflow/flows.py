@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Literal
 
 from sessions.dataflow.calls import MadeCall, MadeCalls
@@ -66,14 +68,38 @@ def written_atoms(made: MadeCall) -> Iterator[tuple[str, Atom]]:
             yield name, atom
 
 
+class _Handles(Mapping[str, MadeCall]):
+    """The handles that the first ``count`` of some calls made, over what all of them made.
+
+    A long session makes thousands, and what was known before each of its calls is asked for.
+    """
+
+    def __init__(self, makers: Mapping[str, list[tuple[int, MadeCall]]], count: int) -> None:
+        self._makers = makers
+        self._count = count
+
+    def __getitem__(self, handle: str) -> MadeCall:
+        makers = self._makers[handle]
+        place = bisect_left(makers, self._count, key=itemgetter(0))
+        if not place:
+            raise KeyError(handle)
+        return makers[place - 1][1]
+
+    def __iter__(self) -> Iterator[str]:
+        return (handle for handle, makers in self._makers.items() if makers[0][0] < self._count)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 def handles_of(calls: MadeCalls) -> Iterator[tuple[MadeCall, Mapping[str, MadeCall]]]:
     """Each call with the handles known before it and the calls that made them (the latest of one name counts)."""
-    known: dict[str, MadeCall] = {}
+    makers: dict[str, list[tuple[int, MadeCall]]] = {}
     every = (calls.opening, *calls.calls) if calls.opening is not None else calls.calls
-    for made in every:
-        yield made, dict(known)
+    for count, made in enumerate(every):
         if made.result is not None and made.result.handle and not made.failed:
-            known[made.result.handle] = made
+            makers.setdefault(made.result.handle, []).append((count, made))
+    return ((made, _Handles(makers, count)) for count, made in enumerate(every))
 
 
 def hop_graph(calls: MadeCalls, answer: Json, facts: Mapping[int, ResponseFacts | None] | None = None) -> HopGraph:

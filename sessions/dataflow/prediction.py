@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from sessions.dataflow import tables
-from sessions.dataflow.calls import MadeCall, MadeCalls, made_calls
+from sessions.dataflow.calls import MadeCalls, made_calls
 from sessions.dataflow.computed import computes_from_nowhere
 from sessions.dataflow.facts import ResponseFacts, facts_of
 from sessions.dataflow.flows import HopGraph, hop_graph
@@ -155,8 +155,3 @@ def _established(calls: MadeCalls, baseless: frozenset[int]) -> Iterator[tuple[i
         found = facts_of(made) if made.number not in baseless else None
         if found is not None:
             yield made.number, found
-
-
-def call_numbered(calls: MadeCalls, number: int) -> MadeCall | None:
-    """The call with a number, or None."""
-    return next((made for made in calls.calls if made.number == number), None)

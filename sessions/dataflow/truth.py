@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -164,8 +164,3 @@ def _beyond_peek(answer: Json, hops: list[TruthHop]) -> bool:
     shown = ValueIndex(k for found in facts for k in found.printed)
     hidden = {k for k in map(key, atoms(answer)) if k not in shown}
     return bool(tables.held(table, hidden))
-
-
-def needs_by_hop(analysis: GroundTruthAnalysis) -> Mapping[int, tuple[Need, ...]]:
-    """Hop number -> its needed facts, for people."""
-    return {hop.number: hop.needs for hop in analysis.hops}

@@ -8,6 +8,7 @@ import pytest
 
 from eval.case import analyses
 from sessions.dataflow import align, analyse_prediction, origins, origins_by_step, recover, response_facts, ungrounded
+from sessions.dataflow.flows import handles_of
 from sessions.trajectory import CallTool, Step, Trajectory
 from toolenv.model import Instance, ToolCall, ToolResult, ToolSpec, Turn
 from toolenv.values import key
@@ -237,6 +238,14 @@ def test_arguments_are_compared_names_first_then_values(bench, given, sieve):
     assert verdict.sieve == sieve
 
 
+def test_an_argument_that_is_no_number_is_as_the_reference_wrote_it(bench):
+    nan = {"publisher": "DC", "limit": [float("nan"), 1]}
+    alignment, _ = aligned(bench, [nan], [{"publisher": "DC", "limit": [float("nan"), 1.0]}])
+    assert [pair.level for pair in alignment.pairs] == ["same"]
+    alignment, _ = aligned(bench, [nan], [{"publisher": "DC", "limit": [2, 1]}])
+    assert [pair.level for pair in alignment.pairs] == ["argument_values"]
+
+
 def test_an_argument_that_the_ground_truth_gives_is_missed(bench):
     _, verdict = aligned(bench, [{"publisher": "DC", "limit": 3}], [{"publisher": "DC"}])
     assert verdict.sieve == "argument_names"
@@ -278,6 +287,18 @@ def test_the_question_of_a_retriever_is_not_compared_but_its_other_arguments_are
 
     assert sieve({"question": "In other words?", "n_results": 3}) == "answer"
     assert sieve({"question": "Who?", "n_results": 5}) == "argument_values"
+
+
+def test_the_handles_before_a_call_are_those_of_the_calls_before_it(bench):
+    names = ["f_1", None, "f_2", "f_1", "f_3"]
+    given = [bench.made("filter_data", 1, {"v": n}, handle=name) for n, name in enumerate(names)]
+    _, prediction = analyses(bench.case([], [1], given, "4", capability=1))
+    known: dict[str, int] = {}
+    for (made, handles), name in zip(handles_of(prediction.calls), names, strict=True):
+        assert {handle: maker.number for handle, maker in handles.items()} == known
+        assert len(handles) == len(known) and handles.get("f_9") is None and "f_9" not in handles
+        if name is not None:
+            known[name] = made.number
 
 
 # --- provenance ------------------------------------------------------------------------------------------------------
