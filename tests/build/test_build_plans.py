@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import subprocess
 import sys
@@ -18,7 +17,7 @@ from toolenv.build.stated_tasks import read_tasks
 from toolenv.dataset import Dataset
 from toolenv.errors import DataError
 from vakra_tui.cli import main
-from vakra_tui.sample.building import build_sample
+from vakra_tui.sample import sample_dataset
 from vakra_tui.sample.sources import write_sources
 
 SMALL = {"chains": 6, "multi_source": 0, "train_share": 0}
@@ -48,13 +47,12 @@ def fails(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_the_sample_is_what_the_command_makes_of_its_sources(tmp_path: Path) -> None:
-    asyncio.run(build_sample(tmp_path / "sample"))
     plan = write_sources(tmp_path / "sources")
     command = [sys.executable, "-m", "vakra_tui", "build", "--plan", str(plan), "--out", str(tmp_path / "made")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "34 instances and 140 endpoints" in done.stdout
-    assert files_of(tmp_path / "made") == files_of(tmp_path / "sample" / "dataset")
+    assert files_of(tmp_path / "made") == files_of(sample_dataset())
 
 
 def test_two_domains_are_offered_each_other_s_documents(music: BuildFiles, tmp_path: Path) -> None:

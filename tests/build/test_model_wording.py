@@ -80,6 +80,19 @@ def _card(out: Path) -> Any:
     return json.loads((out / "card.json").read_text(encoding="utf-8"))["domains"]["music"]["wording"]
 
 
+@pytest.fixture(scope="module")
+def plain(music: BuildFiles, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The questions of the dataset whose model says every text again as it is."""
+    running, out = Model(), tmp_path_factory.mktemp("plain") / "out"
+    running.speaks = lambda text: text
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VAKRA_TUI_WORDING_API_KEY", KEY)
+        assert _build(music, out, running.url) == 0
+    running.close()
+    assert _card(out)["questions"]["taken"] == 0
+    return _questions(out)
+
+
 def test_wording_is_taken_and_the_dataset_holds(
     music: BuildFiles, model: Model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -113,15 +126,12 @@ def test_wording_is_taken_and_the_dataset_holds(
     ],
 )
 def test_wording_that_says_something_else_is_refused(
-    music: BuildFiles, model: Model, tmp_path: Path, speaks: Speaker, why: str | None
+    music: BuildFiles, model: Model, plain: list[str], tmp_path: Path, speaks: Speaker, why: str | None
 ) -> None:
-    plain, out = tmp_path / "plain", tmp_path / "out"
-    model.speaks = lambda text: text
-    assert _build(music, plain, model.url) == 0
-    assert _card(plain)["questions"]["taken"] == 0
+    out = tmp_path / "out"
     model.speaks = speaks
     assert _build(music, out, model.url) == 0
-    assert _questions(out) == _questions(plain)
+    assert _questions(out) == plain
     count = _card(out)["questions"]
     assert count["taken"] == 0
     assert sum(count["refused"].values()) == count["asked"]
