@@ -24,9 +24,9 @@ read x
 """
 
 
-def test_a_pager_has_the_terminal_and_gives_it_back(terminal: Callable[[int, int], Terminal], tmp_path: Path) -> None:
-    pager = tmp_path / "my pager"
-    pager.write_text(PAGER)
+def opened_in(terminal: Callable[[int, int], Terminal], pager: Path, script: str) -> Terminal:
+    """A terminal in which the response of a step was handed to a pager, which does what the script says."""
+    pager.write_text(script)
     pager.chmod(0o700)
     screen = terminal(120, 36)
     screen.keys(f"PAGER=\"'{pager}'\" EDITOR= VISUAL= {COMMAND} --run flawed --capability 2 --limit 1", "Enter")
@@ -36,6 +36,11 @@ def test_a_pager_has_the_terminal_and_gives_it_back(terminal: Callable[[int, int
     screen.keys("P")
     screen.until_shown("Open what?", "response")
     screen.keys("Enter")
+    return screen
+
+
+def test_a_pager_has_the_terminal_and_gives_it_back(terminal: Callable[[int, int], Terminal], tmp_path: Path) -> None:
+    screen = opened_in(terminal, tmp_path / "my pager", PAGER)
     text = screen.until_shown("pager of ", "last line, press enter")
     assert "BROKEN" not in text
     place = Path(text.split("pager of ")[1].split("\n")[0].strip())
@@ -58,17 +63,7 @@ exit 3
 def test_the_screen_and_the_terminal_come_back_from_a_program_that_fails(
     terminal: Callable[[int, int], Terminal], tmp_path: Path
 ) -> None:
-    pager = tmp_path / "failing"
-    pager.write_text(FAILING)
-    pager.chmod(0o700)
-    screen = terminal(120, 36)
-    screen.keys(f"PAGER='{pager}' EDITOR= VISUAL= {COMMAND} --run flawed --capability 2 --limit 1", "Enter")
-    screen.until_shown("1 instance")
-    screen.keys("Enter")
-    screen.until_shown("BROKEN", "RIGHT")
-    screen.keys("P")
-    screen.until_shown("Open what?", "response")
-    screen.keys("Enter")
+    screen = opened_in(terminal, tmp_path / "failing pager", FAILING)
     screen.until_shown("That did not work", "ended with 3", "BROKEN")
     screen.keys("Enter")
     screen.keys("b")
