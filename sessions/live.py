@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import is_
+
 from sessions.branches import Drift, Tree
 from sessions.replay import Replay, replay
 from toolenv.environment import TableView, ToolEnvironment, ToolSession
@@ -20,7 +22,8 @@ class LiveSessions:
         self.environment = environment
         self.instance = instance
         self.deadline_s = deadline_s
-        self._snapshots: dict[tuple[int, int], tuple[ToolSession, tuple[TableView | None, ...]]] = {}
+        self._snapshots: dict[tuple[int, int], tuple[ToolSession, list[TableView | None]]] = {}
+        self._tables: dict[int, list[TableView | None]] = {}
         self._handed_out: list[ToolSession] = []
 
     async def at(self, tree: Tree, branch: int, at: int) -> Replay:
@@ -31,7 +34,9 @@ class LiveSessions:
         snapshot = self._snapshots.get(owner(tree, branch, at))
         if snapshot is not None:
             session, tables = snapshot
-            found = Replay(session=await session.fork(), drifts=(Drift(outcome="same"),) * at, tables=tables)
+            found = Replay(
+                session=await session.fork(), drifts=(Drift(outcome="same"),) * at, tables=tuple(tables[:at])
+            )
         else:
             steps = tree.steps(branch)[:at]
             found = await replay(self.environment, self.instance, steps, deadline_s=self.deadline_s)
@@ -44,7 +49,17 @@ class LiveSessions:
     ) -> None:
         """Snapshot a session that stands after ``at`` steps of a branch, if it copies cheaply."""
         if getattr(session, "forks_by_copy", False):
-            self._snapshots[owner(tree, branch, at)] = (await session.fork(), tables)
+            place = owner(tree, branch, at)
+            self._snapshots[place] = (await session.fork(), self._grown(place[0], tables))
+
+    def _grown(self, branch: int, tables: tuple[TableView | None, ...]) -> list[TableView | None]:
+        """These tables at the beginning of a list that all snapshots of a branch share as it grows."""
+        known = self._tables.get(branch)
+        if known is not None and len(known) == len(tables) - 1 and all(map(is_, known, tables)):
+            known.append(tables[-1])
+        else:
+            known = self._tables[branch] = list(tables)
+        return known
 
     async def release(self, session: ToolSession) -> None:
         """Close a session that ``at`` gave."""
@@ -56,6 +71,7 @@ class LiveSessions:
         sessions = [*self._handed_out, *(session for session, _ in self._snapshots.values())]
         self._handed_out = []
         self._snapshots = {}
+        self._tables = {}
         for session in sessions:
             await session.close()
 

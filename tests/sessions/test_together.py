@@ -173,3 +173,23 @@ async def test_a_timeline_goes_on_by_many_steps() -> None:
     step = await timeline.decide(timeline.steps[4].decision)
     assert step is not None and step.result is not None and step.result.text == '{"count": 14}'
     await timeline.close()
+
+
+async def test_snapshots_of_a_branch_share_their_tables() -> None:
+    timeline = Timeline(make_instance(), CountingEnvironment(), recording(*map(make_table, range(40))))
+    await timeline.run()
+    kept = {id(tables) for _, tables in timeline.live._snapshots.values()}
+    assert len(kept) == 1
+    executed = await timeline.executed()
+    for at in (1, 17, 40):
+        found = await timeline.live.at(timeline.tree, 0, at)
+        assert found.tables == executed.tables[:at]
+    await timeline.fork(17)
+    await timeline.step()
+    tables = (await timeline.executed()).tables
+    assert tables[:17] == executed.tables[:17] and len(tables) == 18
+    await timeline.close()
+
+
+def make_table(size: int) -> ToolCall:
+    return ToolCall(name="make_table", arguments={"size": size})
