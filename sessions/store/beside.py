@@ -125,7 +125,11 @@ class PersonStore(BaseStore):
         statement = select(schema.FLAG).order_by(c.dataset, c.uuid, c.kind)
         if dataset is not None:
             statement = statement.where(c.dataset == codec.clean(dataset))
-        return self.read(lambda connection: tuple(Flag(**row._mapping) for row in connection.execute(statement)))
+        return self.read(
+            lambda connection: tuple(
+                codec.record(row._mapping, Flag, "A flag") for row in connection.execute(statement)
+            )
+        )
 
     def touch(self, dataset: str, uuid: str, session_id: int | None = None) -> None:
         """A person opened an instance."""
@@ -135,7 +139,11 @@ class PersonStore(BaseStore):
     def touched(self, dataset: str) -> tuple[Touched, ...]:
         c = schema.TOUCHED.c
         statement = select(schema.TOUCHED).where(c.dataset == codec.clean(dataset)).order_by(c.last_at.desc(), c.uuid)
-        return self.read(lambda connection: tuple(Touched(**row._mapping) for row in connection.execute(statement)))
+        return self.read(
+            lambda connection: tuple(
+                codec.record(row._mapping, Touched, "An instance") for row in connection.execute(statement)
+            )
+        )
 
     def put_run(self, run: RunRecord) -> None:
         row = {
@@ -155,7 +163,11 @@ class PersonStore(BaseStore):
         def read(connection: Connection) -> tuple[RunRecord, ...]:
             rows = connection.execute(statement)
             return tuple(
-                RunRecord(**{**row._mapping, "detail": codec.decoded(codec.as_bytes(row.detail), Any, "A run")})
+                codec.record(
+                    {**row._mapping, "detail": codec.decoded(codec.as_bytes(row.detail), Any, "A run")},
+                    RunRecord,
+                    "A run",
+                )
                 for row in rows
             )
 

@@ -10,6 +10,7 @@ import json
 import re
 import unicodedata
 import zlib
+from collections.abc import Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
@@ -68,6 +69,14 @@ def decoded(data: bytes, type_: type[T], where: str) -> T:
     try:
         return msgspec.convert(json.loads(data), type_)
     except (ValueError, TypeError, RecursionError, msgspec.ValidationError) as error:
+        raise StoreError(f"{where} in the session store cannot be read ({error}).") from error
+
+
+def record(values: Mapping[Any, Any], type_: type[T], where: str) -> T:
+    """A row as a record, its values of the right types. Raises ``StoreError`` as ``decoded`` does."""
+    try:
+        return msgspec.convert({str(name): value for name, value in values.items()}, type_)
+    except msgspec.ValidationError as error:
         raise StoreError(f"{where} in the session store cannot be read ({error}).") from error
 
 

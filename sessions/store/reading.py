@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from sqlalchemy import ColumnElement, Connection, Row, Select, exists, func, or_, select, tuple_
 
 from sessions.branches import Branch, Cursor, Drift, Tree
@@ -90,7 +91,8 @@ class StoredStep(Value, frozen=True):
 
 
 def summary(row: AnyRow) -> SessionSummary:
-    return SessionSummary(**{column.name: row._mapping[column.name] for column in SUMMARY})
+    values = {column.name: row._mapping[column.name] for column in SUMMARY}
+    return codec.record(values, SessionSummary, "A session")
 
 
 def list_statement(
@@ -213,9 +215,12 @@ def load(connection: Connection, session_id: int) -> StoredSession:
     where = f"The instance of session {values['key']}"
     instance = codec.decoded(codec.unpacked(values["instance_data"], where), Instance, where)
     tree = Tree(instance=instance, branches=_branches(connection, session_id), promoted=values["promoted"])
+    if not _is_sound(tree):
+        raise StoreError(f"The branches of session {values['key']} do not fit together; the store is damaged.")
     cursor = None
     if values["cursor_branch"] is not None and values["cursor_at"] is not None:
-        cursor = Cursor(branch=values["cursor_branch"], at=values["cursor_at"])
+        place = {"branch": values["cursor_branch"], "at": values["cursor_at"]}
+        cursor = codec.record(place, Cursor, f"The place in session {values['key']}")
     return StoredSession(
         summary=summary(row),
         tree=tree,
@@ -224,6 +229,14 @@ def load(connection: Connection, session_id: int) -> StoredSession:
         verdicts=verdicts(connection, session_id),
         cursor=cursor,
     )
+
+
+def _is_sound(tree: Tree) -> bool:
+    """Whether every branch leads back to the first one, and the one to be exported is there."""
+    for place, branch in enumerate(tree.branches):
+        if branch.number != place or (branch.parent is not None and not 0 <= branch.parent < place):
+            return False
+    return bool(tree.branches) and (tree.promoted is None or tree.promoted in range(len(tree.branches)))
 
 
 def _branches(connection: Connection, session_id: int) -> tuple[Branch, ...]:
@@ -235,11 +248,8 @@ def _branches(connection: Connection, session_id: int) -> tuple[Branch, ...]:
     for stored in stored_steps(connection, session_id):
         steps.setdefault(stored.branch, []).append(stored.step)
     return tuple(
-        Branch(
-            number=row.number,
-            name=row.name,
-            parent=row.parent,
-            fork_at=row.fork_at,
+        msgspec.structs.replace(
+            codec.record({**row._mapping, "replayed": ()}, Branch, "A branch"),
             steps=tuple(steps.get(row.number, ())),
             replayed=codec.decoded(row.replayed, tuple[Drift, ...], "A branch") if row.replayed is not None else (),
         )
@@ -252,13 +262,14 @@ def notes(connection: Connection, session_id: int) -> tuple[Note, ...]:
     rows = connection.execute(
         select(c.id, c.text, c.created_at, c.branch, c.position).where(c.session_id == session_id).order_by(c.id)
     )
-    return tuple(Note(**row._mapping) for row in rows)
+    return tuple(codec.record(row._mapping, Note, "A note") for row in rows)
 
 
 def marks(connection: Connection, session_id: int) -> tuple[Mark, ...]:
     c = schema.MARK.c
     rows = connection.execute(select(c.name, c.branch, c.at).where(c.session_id == session_id).order_by(c.name))
-    return tuple(Mark(name=row.name, place=Cursor(branch=row.branch, at=row.at)) for row in rows)
+    places = (({"branch": row.branch, "at": row.at}, row.name) for row in rows)
+    return tuple(codec.record({"name": name, "place": place}, Mark, "A mark") for place, name in places)
 
 
 def verdicts(connection: Connection, session_id: int) -> tuple[StoredVerdict, ...]:
@@ -269,6 +280,10 @@ def verdicts(connection: Connection, session_id: int) -> tuple[StoredVerdict, ..
         .order_by(c.id)
     )
     return tuple(
-        StoredVerdict(**{**row._mapping, "body": codec.decoded(codec.as_bytes(row.body), Any, "A verdict")})
+        codec.record(
+            {**row._mapping, "body": codec.decoded(codec.as_bytes(row.body), Any, "A verdict")},
+            StoredVerdict,
+            "A verdict",
+        )
         for row in rows
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sqlite3
 import threading
 import zlib
 from collections.abc import Iterator
@@ -291,6 +292,37 @@ def test_what_a_person_keeps(store: Store) -> None:
     request = RequestRecord(kind="agent", model="m", request={"messages": []}, response={"a": 1}, usage={"total": 3})
     store.put_request(session.id, request)
     assert [msgspec.structs.replace(each, created_at=0.0) for each in store.requests(session.id)] == [request]
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        "UPDATE branch SET parent = number",
+        "UPDATE branch SET number = 7",
+        "UPDATE session SET promoted = 5",
+        "UPDATE session SET promoted = 'x'",
+        "UPDATE session SET steps = 'many'",
+        "UPDATE note SET text = x'ff'",
+        "UPDATE mark SET at = 'there'",
+        "UPDATE verdict SET passed = 1, steps = 'x'",
+    ],
+)
+def test_rows_that_do_not_fit_together_are_a_damaged_store(tmp_path: Path, spoil: str) -> None:
+    url = f"sqlite:///{tmp_path / 'spoiled.sqlite'}"
+    store = Store.open(url)
+    session = begun(store, made("a"))
+    store.put_note(session.id, "a note")
+    store.put_mark(session.id, Mark(name="m", place=Cursor(branch=0, at=0)))
+    store.put_verdict(session.id, StoredVerdict(branch=0, steps=1, profile="p", judge="offline", passed=None, body={}))
+    assert store.load(session.key).tree.steps(0)
+    store.close()
+    with sqlite3.connect(tmp_path / "spoiled.sqlite") as connection:
+        connection.execute(spoil)
+    connection.close()
+    store = Store.open(url)
+    with pytest.raises(StoreError):
+        store.load(session.key)
+    store.close()
 
 
 def test_what_strict_json_has_no_word_for_comes_back(store: Store) -> None:
