@@ -77,6 +77,9 @@ async def test_expressions_complete(store: Store) -> None:
         assert field.value == "~domain airline "
         await until(pilot, lambda: listed(app) == ["u-3"], "the one of this domain")
         assert field.has_focus
+        await pilot.press("enter")
+        await until(pilot, lambda: "Tab:" not in squeezed(app), "no word on how to go on, as nothing is written")
+        await pilot.press("slash", "end")
         await pilot.press(*"~no", "enter")
         await until_shown(pilot, "There is no '~no'")
         assert all(len(row) <= 80 for row in rows(app))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
+from textual.events import DescendantBlur, DescendantFocus
 from textual.suggester import Suggester
 
 from toolenv.errors import VakraError
@@ -183,6 +184,13 @@ class InstancesScreen(NarrowingVerbs):
             return ()
         top = self.rows.scroll_offset.y
         return self.listing.shown[top : top + self.rows.size.height]
+
+    @on(DescendantFocus)
+    @on(DescendantBlur)
+    def _keyboard_moved(self) -> None:
+        """How an expression can go on is told while it is written only."""
+        if "~" in self.field.value:
+            self.draw()
 
     @on(ColumnHead.Clicked)
     def _head_clicked(self, message: ColumnHead.Clicked) -> None:
