@@ -8,15 +8,21 @@ engine wait for all of it. A screen made here lets them in after each message th
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from functools import partial
 from time import perf_counter
-from typing import Generic
+from typing import Any, Generic
 
 from rich.console import RenderableType
-from textual import screen
+from textual import events, screen
+from textual._callback import invoke
+from textual._types import CallbackType as Callback
+from textual.css.query import NoMatches
 from textual.message import Message
 from textual.message_pump import MessagePump
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ScreenResultType
+from textual.widget import Widget
 
 from vakra_tui.widgets.dimmed import Dimmed
 
@@ -34,11 +40,44 @@ class InTurns(MessagePump):
             await asyncio.sleep(0)
 
 
-class Screen(InTurns, screen.Screen[ScreenResultType], Generic[ScreenResultType]):
+class WithParts(InTurns):
+    """Expects its parts only while it has them.
+
+    A screen is told of sizes and of what was put off before its parts are made and after they are gone, and an
+    application that ends makes no parts any more: what is looked for then in vain is no error.
+    """
+
+    children: Sequence[Widget]
+    is_attached: bool
+    is_mounted: bool
+
+    async def _dispatch_message(self, message: Message) -> None:
+        try:
+            await super()._dispatch_message(message)
+        except NoMatches:
+            if self._has_parts(being_made=not isinstance(message, events.Mount)):
+                raise
+
+    def call_after_refresh(self, callback: Callback, *arguments: Any, **named: Any) -> bool:
+        async def while_there() -> None:
+            try:
+                await invoke(partial(callback, *arguments, **named))
+            except NoMatches:
+                if self._has_parts(being_made=True):
+                    raise
+
+        return super().call_after_refresh(while_there)
+
+    def _has_parts(self, *, being_made: bool) -> bool:
+        """Whether all parts are there; with ``being_made`` those of a screen that is not mounted are on their way."""
+        return self.is_attached and bool(self.children) and (self.is_mounted or not being_made)
+
+
+class Screen(WithParts, screen.Screen[ScreenResultType], Generic[ScreenResultType]):
     """The base of every screen."""
 
 
-class ModalScreen(InTurns, screen.ModalScreen[ScreenResultType], Generic[ScreenResultType]):
+class ModalScreen(WithParts, screen.ModalScreen[ScreenResultType], Generic[ScreenResultType]):
     """The base of every dialog."""
 
     def render(self) -> RenderableType:
