@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median_low
 from types import FrameType
 from typing import Any
 
@@ -37,8 +38,8 @@ MARK = "first-of-all"
 RESPONSES = {"5 kB": 5_000, "50 kB": 50_000, "5 MB": 5_000_000}
 STEPS = {"50 steps": 50, "5,000 steps": 5_000}
 UNUSED = "f12"
-ROUNDS = 3
-"""What the application draws on its own, a toast that goes or a scene that came, falls into one of them at most."""
+ROUNDS = 5
+"""What the application draws on its own, a toast that goes or a scene that came, falls into one or two of them."""
 
 KEYS = ("down", "down", "pagedown", "pagedown", "end", "pageup", "up", "home")
 
@@ -82,23 +83,25 @@ def counted() -> Iterator[Work]:
 
 
 async def per_key(pilot: Any) -> dict[str, dict[str, int]]:
-    """key -> the least work of several rounds until the screen has settled, the keys pressed one after the other.
+    """key -> the middle of the work of several rounds until the screen has settled, the keys pressed one after another.
 
     What a key that does nothing takes is left out of the calls: it is the library's waiting for the screen.
     """
     with counted() as nothing:
         await pilot.press(UNUSED)
         await pilot.pause()
-    found: dict[str, dict[str, int]] = {}
+    found: dict[str, list[Work]] = {}
     for _ in range(ROUNDS):
         for number, key in enumerate(KEYS, start=1):
             with counted() as work:
                 await pilot.press(key)
                 await pilot.pause()
-            name, calls = f"{number} {key}", max(work.calls - nothing.calls, 0)
-            before = found.get(name, {"rows": work.rows, "calls": calls})
-            found[name] = {"rows": min(before["rows"], work.rows), "calls": min(before["calls"], calls)}
-    return found
+            work.calls = max(work.calls - nothing.calls, 0)
+            found.setdefault(f"{number} {key}", []).append(work)
+    return {
+        name: {"rows": median_low(each.rows for each in rounds), "calls": median_low(each.calls for each in rounds)}
+        for name, rounds in found.items()
+    }
 
 
 async def shown_response(text: str, folder: Path) -> tuple[float, dict[str, dict[str, int]]]:

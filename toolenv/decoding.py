@@ -68,6 +68,10 @@ def without_lone_surrogates(value: Json) -> Json:
     return value
 
 
+_CONTAINERS: Final = frozenset({dict, list})
+"""What the decoder makes; asked by type, for a response has hundreds of thousands of values."""
+
+
 def is_too_deep(value: Json) -> bool:
     """Whether lists and objects lie more than ``MAX_DEPTH`` deep in each other."""
     level: list[Json] = [value] if isinstance(value, dict | list) else []
@@ -78,7 +82,7 @@ def is_too_deep(value: Json) -> bool:
             inner
             for outer in level
             for inner in (outer.values() if isinstance(outer, dict) else outer)
-            if isinstance(inner, dict | list)
+            if type(inner) in _CONTAINERS
         ]
     return bool(level)
 
