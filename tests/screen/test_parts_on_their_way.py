@@ -61,7 +61,7 @@ async def test_a_part_that_is_looked_for_in_vain_is_still_an_error(app: VakraApp
         await until(pilot, lambda: app.opened, "the list")
         await app.push_screen(Wrong())
         app.screen.post_message(events.Key("x", "x"))
-        while app.return_code is None:
+        while app.return_code is None:  # noqa: ASYNC110 - a pilot's pause waits for screens, which end here
             await asyncio.sleep(0)
     assert app.memory.crash_log.exists()
     assert app.return_code == 2

@@ -8,7 +8,7 @@ engine wait for all of it. A screen made here lets them in after each message th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter
 from typing import Any, Generic
@@ -16,7 +16,6 @@ from typing import Any, Generic
 from rich.console import RenderableType
 from textual import events, screen
 from textual._callback import invoke
-from textual._types import CallbackType as Callback
 from textual.css.query import NoMatches
 from textual.message import Message
 from textual.message_pump import MessagePump
@@ -58,7 +57,7 @@ class WithParts(InTurns):
             if self._has_parts(being_made=not isinstance(message, events.Mount)):
                 raise
 
-    def call_after_refresh(self, callback: Callback, *arguments: Any, **named: Any) -> bool:
+    def call_after_refresh(self, callback: Callable[..., Any], *arguments: Any, **named: Any) -> bool:
         async def while_there() -> None:
             try:
                 await invoke(partial(callback, *arguments, **named))
