@@ -137,9 +137,11 @@ class ScoreRows:
         )
         for index, source in enumerate(self._sources):
             board = source.figures.scores.leaderboard
-            numbers = "nothing counted" if board.score is None else ""
             label = "leaderboard (mean)"
-            yield self._bar(width, label, index, board.score, board.ci95, numbers, Behind(kind="everything"), "ok")
+            if board.score is None:
+                yield self._empty(width, label, index, "none counted")
+                continue
+            yield self._bar(width, label, index, board.score, board.ci95, "", Behind(kind="everything"), "ok")
             yield from _reach(width, board.range)
         for name in sorted({name for source in self._sources for name in source.figures.scores.capabilities}):
             weighted = []
