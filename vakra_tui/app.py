@@ -27,6 +27,7 @@ from vakra_tui.state.memory import Memory
 from vakra_tui.state.remembered import Place
 from vakra_tui.state.world import Wiring, World
 from vakra_tui.text import sanitize
+from vakra_tui.widgets.acyclic import free_strips_at_once
 from vakra_tui.widgets.key_line import KeyLine
 from vakra_tui.widgets.turns import InTurns
 from vakra_tui.working import work
@@ -62,6 +63,7 @@ class VakraApp(InTurns, Evaluating):
 
     def __init__(self, wiring: Wiring) -> None:
         memory = Memory.of_user()
+        free_strips_at_once()
         super().__init__(memory)
         self.engine = Engine()
         self.heap = Heap(self._soon)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,12 @@ from textual.css.stylesheet import Stylesheet
 from textual.message import Message
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import Screen
+from textual.strip import Strip
 
 import vakra_tui.screens
 from sessions.store import Store
 from vakra_tui.screens.message import MessageScreen
-from vakra_tui.widgets import dimmed, turns
+from vakra_tui.widgets import acyclic, dimmed, turns
 from vakra_tui.widgets.turns import InTurns
 
 FOLDER = Path(vakra_tui.screens.__file__).parent
@@ -110,3 +112,22 @@ def test_dimming_is_the_library_s_and_works_out_a_style_once() -> None:
         made = list(dimmed.Dimmed.process_segments(segments, colour))
         assert made == list(BackgroundScreen.process_segments(segments, colour))
     assert dimmed._dimmed.cache_info().misses == 2 * len(styles)
+
+
+def test_a_strip_that_is_not_cut_does_not_keep_itself() -> None:
+    acyclic.free_strips_at_once()
+    acyclic.free_strips_at_once()
+    gc.collect()
+    gc.disable()
+    try:
+        strip = Strip([Segment("a row")], 5)
+        assert list(strip.divide([5])) == [strip]
+        assert strip.crop(0, 5) is strip
+        assert strip.crop_extend(0, 5, None) is strip
+        assert strip.adjust_cell_length(5) is strip
+        assert [each.text for each in strip.divide([2, 5])] == ["a ", "row"]
+        assert strip.crop(0, 2) is strip.crop(0, 2)
+        del strip
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

@@ -1,0 +1,44 @@
+"""Rows of the screen that are freed when nothing shows them any more.
+
+The library's ``Strip`` keeps what was cut from it, and where nothing had to be cut that is itself: nearly every row
+that was ever drawn is then a cycle of some twenty objects, which only the garbage collector frees. Moving the cursor by
+one row leaves 400 objects, opening the debugger 10,000.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from textual.strip import Strip
+
+CUTTING = {
+    "divide": "_divide_cache",
+    "crop": "_crop_cache",
+    "crop_extend": "_crop_extend_cache",
+    "adjust_cell_length": "_line_length_cache",
+}
+"""Methods of a strip that may give the strip itself, with the caches in which they keep it."""
+
+_MENDED = "_without_cycles"
+
+
+def free_strips_at_once() -> None:
+    """Have no strip keep itself; safe to call again."""
+    for name, cache in CUTTING.items():
+        method = getattr(Strip, name)
+        if not hasattr(method, _MENDED):
+            setattr(Strip, name, _without_itself(method, cache))
+
+
+def _without_itself(method: Callable[..., Any], cache: str) -> Callable[..., Any]:
+    @wraps(method)
+    def mended(strip: Strip, *arguments: Any, **named: Any) -> Any:
+        given = method(strip, *arguments, **named)
+        if given is strip or (isinstance(given, list) and len(given) == 1 and given[0] is strip):
+            getattr(strip, cache).clear()
+        return given
+
+    setattr(mended, _MENDED, True)
+    return mended
