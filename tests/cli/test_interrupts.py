@@ -24,7 +24,7 @@ def judge() -> Iterator[SlowJudge]:
 
 
 @pytest.fixture
-def started(world: World, judge: SlowJudge) -> subprocess.Popen[str]:
+def started(world: World, judge: SlowJudge) -> Iterator[subprocess.Popen[str]]:
     """A batch that has asked the judge as often as it answers, and now waits for it."""
     (world.root / "tmp").mkdir()
     process = subprocess.Popen(
@@ -35,8 +35,15 @@ def started(world: World, judge: SlowJudge) -> subprocess.Popen[str]:
         stderr=subprocess.PIPE,
         text=True,
     )
-    assert judge.held.wait(30), process.communicate()
-    return process
+    try:
+        held = judge.held.wait(60)
+        if not held:
+            process.kill()  # or its words would be waited for as long as the judge holds its answers back
+        assert held, process.communicate()
+        yield process
+    finally:
+        process.kill()
+        process.wait()
 
 
 def words(world: World, judge: SlowJudge, *more: str) -> list[str | Path]:
