@@ -72,6 +72,9 @@ class TypeAhead(App[int]):
             self._ahead.append(event)
 
     async def _give_out(self, event: events.Event) -> None:
+        if not self.screen_stack:  # the program ends: what is still waited for has nobody to go to
+            self._ahead.clear()
+            return
         screen = self.screen
         target: DOMNode = self.focused or screen
         assert isinstance(target, Widget)
@@ -97,6 +100,8 @@ class TypeAhead(App[int]):
 
     def _arrived(self, way: Way) -> None:
         """Go on at once, or where another screen came up when that has chosen its own focus."""
+        if not self.screen_stack:
+            return
         if self.screen is way.screen or not self.screen.call_after_refresh(self._next, way):
             self.call_later(self._next, way)
 
