@@ -131,3 +131,11 @@ def test_a_strip_that_is_not_cut_does_not_keep_itself() -> None:
         assert gc.collect() == 0
     finally:
         gc.enable()
+
+
+def test_a_strip_of_a_version_without_such_caches_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(acyclic, "CUTTING", {"join": "_no_such_cache", "no_such_method": "_crop_cache"})
+    joined = Strip.join
+    acyclic.free_strips_at_once()
+    assert Strip.join == joined
+    assert not hasattr(Strip, "no_such_method")

@@ -25,10 +25,10 @@ _MENDED = "_without_cycles"
 
 
 def free_strips_at_once() -> None:
-    """Have no strip keep itself; safe to call again."""
+    """Have no strip keep itself; safe to call again. A strip of a version without such a cache is left as it is."""
     for name, cache in CUTTING.items():
-        method = getattr(Strip, name)
-        if not hasattr(method, _MENDED):
+        method = getattr(Strip, name, None)
+        if method is not None and hasattr(Strip, cache) and not hasattr(method, _MENDED):
             setattr(Strip, name, _without_itself(method, cache))
 
 
