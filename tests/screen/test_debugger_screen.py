@@ -9,6 +9,7 @@ import pytest
 import screen_toy as toy
 from screen_opening import SMALL, WIDE, opened
 from screen_reading import debugger, pane, rows, shown, squeezed, until, until_settled, until_shown
+from textual.widgets import Input
 
 from sessions.store import Store
 from toolenv.model import GroundTruth, GroundTruthTurn, ToolCall, Turn
@@ -456,10 +457,36 @@ async def test_another_run_of_the_same_instance(store: Store) -> None:
         await until_shown(pilot, "Denver it is")
 
 
-async def test_editing_an_answer_names_the_key_for_another(store: Store) -> None:
-    async with opened(toy.wiring(instance="u-1", store=store)) as (_, pilot):
+async def test_editing_an_answer_opens_its_form_and_makes_a_branch(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
         await pilot.press("end", "e")
-        await until_shown(pilot, "The cursor is on an answer: a gives another.")
+        await until_shown(pilot, "the recorded answer; typing replaces it, Enter answers")
+        assert app.screen.query_one("#answer", Input).value == "It is Dixie Brewing."
+        await pilot.press("end", *"!", "enter")
+        await until_settled(pilot)
+        await until(pilot, lambda: debugger(app).scene.on_branch == 1, "the branch")  # type: ignore[union-attr]
+        row = debugger(app).scene.rows[-1]  # type: ignore[union-attr]
+        assert (row.answer, row.actor) == ("It is Dixie Brewing.!", "human")
+
+
+async def test_evaluating_what_did_not_change_says_so(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (_, pilot):
+        await pilot.press("v")
+        await until_shown(pilot, "Evaluated: failed, nothing has changed since.")
+
+
+async def test_a_digit_chooses_a_branch_and_only_where_rows_are_numbers(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        await pilot.press("end", "e")
+        await until_shown(pilot, "The final answer")
+        await pilot.press("end", *"!", "enter")
+        await until(pilot, lambda: debugger(app).scene.on_branch == 1, "the branch")  # type: ignore[union-attr]
+        await pilot.press("B")
+        await until_shown(pilot, "or its number chooses")
+        await pilot.press("7")
+        await until_shown(pilot, "or its number chooses")
+        await pilot.press("0")
+        await until(pilot, lambda: debugger(app).scene.on_branch == 0, "the recording")  # type: ignore[union-attr]
 
 
 async def test_a_question_without_earlier_turns_says_so(store: Store) -> None:

@@ -23,6 +23,7 @@ from vakra_tui.options import Options
 from vakra_tui.sample import sample_runs
 from vakra_tui.screens.call import CallScreen, FieldInput
 from vakra_tui.screens.debugger import DebuggerScreen
+from vakra_tui.screens.tools import ToolsScreen
 from vakra_tui.state.answering import Offered, offered
 from vakra_tui.state.scene import StepRow
 from vakra_tui.wiring import Wiring
@@ -82,6 +83,36 @@ async def test_the_form_tells_what_it_leaves_out(tmp_path: Path) -> None:
         await until_shown(pilot, "the tool has no such argument")
         assert "left out" in squeezed(app)
         assert isinstance(app.focused, FieldInput), "the argument that is missing, or the first one"
+
+
+async def test_what_the_schema_accepts_and_the_reference_gives_are_told_together(store: Store) -> None:
+    runs = predicted(
+        ("get_top_brand", {}), ("query_beer_factory", {"question": "Who brews Dixie?"}), ("get_locations", {})
+    )
+    async with opened(toy.wiring(instance="u-1", store=store, runs=runs)) as (app, pilot):
+        await pilot.press("home", "down", "down", "e")
+        await until_shown(pilot, "the schema accepts this; the reference gives name")
+        assert 'the call leaves it out; the reference gives "Dixie Brewing"' in squeezed(app)
+        await pilot.press("D")
+        await until(pilot, lambda: "accepts this;" not in squeezed(app), "the name is given")
+
+
+async def test_back_from_the_form_the_search_for_a_tool_is_as_it_was_left(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        await pilot.press("n", *"get_", "down")
+        await until(pilot, lambda: isinstance(app.screen, ToolsScreen), "the tools")
+        left = app.screen.chosen  # type: ignore[attr-defined]
+        assert left is not None
+        for _ in range(2):
+            await pilot.press("enter")
+            await until(pilot, lambda: isinstance(app.screen, CallScreen), "the form")
+            assert app.screen._spec is left  # type: ignore[attr-defined]
+            await pilot.press("escape")
+            await until(pilot, lambda: isinstance(app.screen, ToolsScreen), "the tools again")
+            assert app.screen.query_one("#find").value == "get_"  # type: ignore[attr-defined]
+            assert app.screen.chosen is left  # type: ignore[attr-defined]
+        await pilot.press(*"city")
+        await until(pilot, lambda: app.screen.chosen.name == "get_city", "the search goes on")  # type: ignore[attr-defined]
 
 
 async def test_the_form_of_an_edited_call_keeps_the_warning_of_the_policy(store: Store) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import screen_toy as toy
 from screen_opening import opened
-from screen_reading import debugger, until_settled, until_shown
+from screen_reading import debugger, shown, until_settled, until_shown
 
 from sessions.store import Store
 
@@ -24,6 +24,10 @@ async def test_a_repair_is_found_opened_and_passes(tmp_path: Path) -> None:
         verdict = debugger(app).scene.verdict  # type: ignore[union-attr]
         assert verdict is not None
         assert verdict.passed
+        by = [row.actor for row in debugger(app).scene.rows]  # type: ignore[union-attr]
+        assert by == ["recording", "recording", "ground_truth", by[-1]]
+        assert by[-1] in ("recording", "ground_truth")
+        assert by[-1] == "recording" or "replays its old calls" not in shown(app)
 
 
 async def test_what_cannot_be_searched_is_told(tmp_path: Path) -> None:

@@ -69,7 +69,8 @@ class CallScreen(Screen[ToolCall | None]):
     """Gives the call to run as a step, or None when it was left. A scratch call stays on this screen.
 
     ``at`` is how many steps lie behind the place where a scratch call is made. ``said`` are lines about the call that
-    stay above the fields, ``notes`` what is wrong with single arguments, ``first`` the argument to begin with.
+    stay above the fields, ``notes`` what is wrong with single arguments, ``due`` those that the reference gives and the
+    edited call does not, ``first`` the argument to begin with.
     """
 
     CSS_PATH = "call.tcss"
@@ -89,9 +90,11 @@ class CallScreen(Screen[ToolCall | None]):
         columns: Mapping[str, Sequence[str]] | None = None,
         said: Sequence[Line] = (),
         notes: Mapping[str, str] | None = None,
+        due: Sequence[str] = (),
         first: str = "",
     ) -> None:
         super().__init__()
+        self._due = tuple(due)
         self._told = tuple(said)
         self._notes = notes or {}
         self._first = first
@@ -169,7 +172,12 @@ class CallScreen(Screen[ToolCall | None]):
         call = self.call
         self.query_one("#line", Banner).show_lines([line((" ", ""), (raw_line(call), "code"))])
         refused = await self.app.engine.call(problem, self._spec, call)
-        words = line((f" \u2717 {refused}", "warn")) if refused else line((" \u2713 the schema accepts this", "ok"))
+        if refused:
+            words = line((f" \u2717 {refused}", "warn"))
+        else:
+            lacks = ", ".join(one_line(name, 40) for name in self._due if name not in call.arguments)
+            gives = f"; the reference gives {lacks}" if lacks else ""
+            words = line((" \u2713 the schema accepts this", "ok"), (gives, "warn"))
         self.query_one("#said", Banner).show_lines([words])
 
     @on(CleanInput.Submitted)

@@ -16,7 +16,18 @@ class JudgingVerbs(DebugBase):
     """Evaluating, and a person's rulings."""
 
     def action_evaluate(self) -> None:
-        self._verb(self.session.evaluate)
+        self._evaluate()
+
+    @work(group="session")
+    async def _evaluate(self) -> None:
+        """Evaluate; a verdict that comes out as it was shown already is told, since nothing moves on the screen."""
+        before = self.scene.verdict if self.scene is not None and not self.scene.stale else None
+        if not await self._do(self.session.evaluate) or before is None or before.status == "unscored":
+            return
+        scene = self.session.scene
+        if scene is not None and scene.verdict == before:
+            outcome = "undecided" if before.passed is None else "passed" if before.passed else "failed"
+            self.app.toast(f"Evaluated: {outcome}, nothing has changed since.")
 
     @work(group="session")
     async def action_repair(self) -> None:

@@ -6,6 +6,7 @@ from sessions.trajectory import Answer, CallTool, Decision
 from toolenv.errors import VakraError
 from toolenv.model import ToolCall, ToolSpec
 from vakra_tui.screens.debug_base import DebugBase
+from vakra_tui.state.answering import Offered, offered
 from vakra_tui.state.lines import plain
 from vakra_tui.state.panes.branch_tree import branch_words
 from vakra_tui.state.panes.waterfall import short_verdict
@@ -24,19 +25,20 @@ class PlayingVerbs(DebugBase):
 
     @work(exclusive=True, group="doing")
     async def action_edit(self) -> None:
-        """The call under the cursor in its form; run again it makes a branch from the step before."""
+        """The call or answer under the cursor in its form; given again it makes a branch from the step before."""
         row = self.row
+        if row is not None and row.call is None and row.answer is not None:
+            await self._give_answer(offered(row))
+            return
         if row is None or row.call is None or row.call.raw_arguments is not None:
-            told = f"The cursor is on an answer: {self.app.key_of('debugger.answer')} gives another."
-            on_answer = row is not None and row.answer is not None
-            self.app.toast(told if on_answer else "The cursor is not on a call that can be edited.", warn=True)
+            self.app.toast("The cursor is not on a call that can be edited.", warn=True)
             return
         await self._call_a_tool(row)
 
     async def _call_a_tool(self, edited: StepRow | None) -> None:
         from vakra_tui.screens.call import CallScreen
         from vakra_tui.screens.tools import tools_screen
-        from vakra_tui.state.panes.call_form import field_notes, first_field, form_lines
+        from vakra_tui.state.panes.call_form import due_arguments, field_notes, first_field, form_lines
 
         if self.scene is None:
             return
@@ -53,15 +55,18 @@ class PlayingVerbs(DebugBase):
             name = edited.call.name
             spec = next((tool for tool in tools if tool.name == name), None)
         call: ToolCall | None = None
+        sought, chosen = "", ""
         while call is None:
             if spec is None:
-                picked = await self.app.push_screen_wait(tools_screen(tools, self.scene, behind))
+                choice = tools_screen(tools, self.scene, behind, sought=sought, chosen=chosen)
+                picked = await self.app.push_screen_wait(choice)
                 if picked is None:
                     return
                 if isinstance(picked, ToolCall):
                     call = picked
                     break
                 spec = picked
+                sought, chosen = choice.sought, spec.name
             values = edited.call.arguments if edited is not None and edited.call is not None else {}
             at = cursor if edited is not None else behind
             notes = field_notes(self.scene, edited)
@@ -74,6 +79,7 @@ class PlayingVerbs(DebugBase):
                 columns=columns_of(self.scene),
                 said=form_lines(self.scene, at, spec, values),
                 notes=notes,
+                due=due_arguments(self.scene, edited),
                 first=first_field(edited, led, notes, spec),
             )
             call = await self.app.push_screen_wait(screen)
@@ -110,12 +116,14 @@ class PlayingVerbs(DebugBase):
     @work(exclusive=True, group="doing")
     async def action_answer(self) -> None:
         """Give the final answer; what a person looks at is in the field, and typing replaces it."""
+        value, where = self.query_one("#step", StepView).looked_at
+        await self._give_answer(offered(self.row, value, where))
+
+    async def _give_answer(self, offer: Offered) -> None:
+        """The form of the final answer, which begins with what is offered; in the past it makes a branch."""
         from vakra_tui.screens.ask import AskScreen
-        from vakra_tui.state.answering import offered
 
         behind = self.behind
-        value, where = self.query_one("#step", StepView).looked_at
-        offer = offered(self.row, value, where)
         note = f"{offer.source}; typing replaces it, Enter answers" if offer.source else ""
         written = await self.app.push_screen_wait(AskScreen("The final answer", value=offer.text, note=note))
         if written is not None:

@@ -38,9 +38,11 @@ class LineSuggester(Suggester):
         return complete_line(value, self._tools)
 
 
-def tools_screen(tools: Sequence[ToolSpec], scene: Scene, behind: int) -> ToolsScreen:
-    """The choice of a tool for the step after the first ``behind`` ones."""
-    return ToolsScreen(tools, lambda name: policy_warning(scene, behind, name))
+def tools_screen(
+    tools: Sequence[ToolSpec], scene: Scene, behind: int, *, sought: str = "", chosen: str = ""
+) -> ToolsScreen:
+    """The choice of a tool for the step after the first ``behind`` ones; see ``ToolsScreen`` for where it begins."""
+    return ToolsScreen(tools, lambda name: policy_warning(scene, behind, name), sought=sought, chosen=chosen)
 
 
 class ToolsScreen(Screen[ToolSpec | ToolCall | None]):
@@ -51,9 +53,17 @@ class ToolsScreen(Screen[ToolSpec | ToolCall | None]):
     CONTEXT: ClassVar[str] = "tools"
     BINDINGS: ClassVar[list[BindingType]] = bindings(CONTEXT)
 
-    def __init__(self, tools: Sequence[ToolSpec], warns: Callable[[str], str]) -> None:
-        """``warns`` gives of a tool's name why a call of it breaks the policy, empty where it does not."""
+    def __init__(
+        self, tools: Sequence[ToolSpec], warns: Callable[[str], str], *, sought: str = "", chosen: str = ""
+    ) -> None:
+        """``warns`` gives of a tool's name why a call of it breaks the policy, empty where it does not.
+
+        A person who comes back finds the text ``sought`` in the search line and the cursor on the tool ``chosen``.
+        """
         super().__init__()
+        self.sought = sought
+        """What stands in the search line."""
+        self._begins = sought, chosen
         self._tools = tuple(tools)
         self._found = list(self._tools)
         self._warns = warns
@@ -77,11 +87,21 @@ class ToolsScreen(Screen[ToolSpec | ToolCall | None]):
             f"{key('tools.complete')} completes, {key('tools.leave')} leaves"
         )
         self.query_one("#title", Banner).show_lines([line((title, "title"), (keys, "dim"))])
-        self.query_one("#find").focus()
+        find = self.query_one("#find", CleanInput)
+        find.focus()
+        if self.sought:
+            self._found = matching(self._tools, self.sought.strip())
+            find.value = self.sought
+            find.cursor_position = len(self.sought)
         self._list()
 
     def _list(self) -> None:
-        self.query_one("#tools", PickList).show(ToolsSource(self._found))
+        listed = self.query_one("#tools", PickList)
+        listed.show(ToolsSource(self._found))
+        sought, chosen = self._begins
+        names = [tool.name for tool in self._found]
+        if self.sought == sought and chosen in names:
+            listed.place(names.index(chosen))
         self._describe()
 
     def _describe(self) -> None:
@@ -96,7 +116,7 @@ class ToolsScreen(Screen[ToolSpec | ToolCall | None]):
 
     @on(CleanInput.Changed, "#find")
     def _searched(self, event: CleanInput.Changed) -> None:
-        text = event.value
+        text = self.sought = event.value
         raw = "{" in text
         name = text.split("{")[0].strip()
         self._found = matching(self._tools, name) if not raw else [t for t in self._tools if t.name == name]

@@ -77,9 +77,15 @@ class Judging(SessionBase):
     def recorded_only(self) -> bool:
         """Whether the present branch is the whole recording and nothing else, so that its verdict is the run's."""
         timeline = self._timeline
-        if timeline is None or not timeline.finished:
+        prediction = self.subject.prediction if self.subject is not None else None
+        if timeline is None or not timeline.finished or prediction is None:
             return False
-        return all(step.actor in ("recording", "stepper") for step in timeline.steps)
+        if any(step.actor not in ("recording", "stepper") for step in timeline.steps):
+            return False
+        from sessions.drivers.recording import calls_done
+
+        # A repair may leave a call of the recording out and keep the others.
+        return calls_done(timeline.trajectory, prediction.calls) == len(prediction.calls)
 
     async def _verdict(self) -> Verdict:
         from eval.case import Case
@@ -185,7 +191,7 @@ class Judging(SessionBase):
         await timeline.fork(self._before_the_end(repair.fork_at), name="repair")
         for step in repair.executed.trajectory.steps[timeline.branch.length :]:
             if not step.opening:
-                await timeline.decide(step.decision, "ground_truth")
+                await timeline.decide(step.decision, step.actor)
         await self.evaluate()
 
     async def branch_scene(self, branch: int) -> Scene:

@@ -9,7 +9,7 @@ from toolenv.model import Json, ToolCall, ToolSpec
 from toolenv.schema import arguments_of
 from vakra_tui.state.diagnosis import gap_words, value_words
 from vakra_tui.state.lines import HANG, Line, Span
-from vakra_tui.state.scene import Scene, StepRow
+from vakra_tui.state.scene import Gap, Scene, StepRow
 from vakra_tui.text import one_line
 
 
@@ -57,8 +57,22 @@ def field_notes(scene: Scene, row: StepRow | None) -> dict[str, str]:
         if argument.grounded is False
     }
     if scene.reference_shown:
-        notes |= {gap.argument: gap_words(gap) for gap in row.gaps}
+        notes |= {gap.argument: _note(gap) for gap in row.gaps}
     return notes
+
+
+def _note(gap: Gap) -> str:
+    """A difference from the reference; the schema may well accept a call that leaves an argument out."""
+    if gap.kind != "missing" or gap.unset:
+        return gap_words(gap)
+    return f"the call leaves it out; the reference gives {value_words(gap.expected)}"
+
+
+def due_arguments(scene: Scene, row: StepRow | None) -> tuple[str, ...]:
+    """Arguments that the reference gives and the edited step does not; none where the reference is hidden."""
+    if row is None or not scene.reference_shown:
+        return ()
+    return tuple(gap.argument for gap in row.gaps if gap.kind == "missing" and not gap.unset)
 
 
 def first_field(row: StepRow | None, led: str, notes: Mapping[str, str], spec: ToolSpec) -> str:

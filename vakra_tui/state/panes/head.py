@@ -99,6 +99,8 @@ def replay_words(scene: Scene) -> str:
     """
     if not scene.on_branch or scene.wheel != "recording":
         return ""
+    if scene.finished and scene.rows and scene.rows[-1].actor != "recording":
+        return ""  # Somebody else gave the answer, as in a repair that answers anew.
     return "replays its old calls and answer"
 
 
