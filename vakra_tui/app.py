@@ -289,6 +289,8 @@ class VakraApp(InTurns, Evaluating):
         from vakra_tui.screens.debugger import DebuggerScreen
 
         session = self.world.session(entry, run)
+        if run is None and (instead := entry.shown_instead()):
+            self.toast(instead, warn=True)
         return self.push_screen(DebuggerScreen(session, hint=hint, at=at))
 
     def open_stored(self, stored: SessionSummary, place: tuple[int, int] | None = None) -> None:

@@ -444,6 +444,25 @@ async def test_json_folds_by_key(store: Store) -> None:
         assert 'brand: "Dixie"' in pane(app, app.screen.query_one("#step"))
 
 
+async def test_a_first_run_without_a_prediction_is_told_with_the_one_that_is_shown(store: Store) -> None:
+    runs = [toy.ToyRun("flawed", []), toy.ToyRun("explorer", [toy.prediction()])]
+    async with opened(toy.wiring(instance="u-1", store=store, runs=runs), SMALL) as (app, pilot):
+        await until_shown(pilot, "flawed has no prediction of this instance: explorer is shown.")
+        assert "run explorer" in rows(app)[0]
+
+
+async def test_a_small_header_shortens_the_place_and_keeps_run_and_branch(store: Store) -> None:
+    uuid = "04f88e0a-70fd-4321-9876-e21e7704fa8d"
+    runs = [toy.ToyRun("explorer", [toy.prediction(uuid=uuid)])]
+    wiring = toy.wiring(instance=uuid, store=store, instances=[toy.instance(uuid=uuid)], runs=runs)
+    async with opened(wiring, SMALL) as (app, pilot):
+        await pilot.press("end", "e")
+        await until_shown(pilot, "The final answer")
+        await pilot.press("end", *"!", "enter")
+        await until(pilot, lambda: "branch " in rows(app)[0], "the branch in the header")
+        assert "run explorer" in rows(app)[0] and "04f88e0a\u202604fa8d" in rows(app)[0]
+
+
 async def test_another_run_of_the_same_instance(store: Store) -> None:
     runs = [toy.ToyRun("first", [toy.prediction()]), toy.ToyRun("second", [toy.prediction(answer="Denver it is")])]
     async with opened(toy.wiring(instance="u-1", store=store, runs=runs)) as (app, pilot):

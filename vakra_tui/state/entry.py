@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eval.model import Verdict
+from vakra_tui.text import one_line
 
 EntryKey = tuple[int, str, str]
 """(capability, domain, uuid): what tells a row from all others of a dataset."""
@@ -59,6 +60,13 @@ class Entry:
     def known(self) -> bool:
         """Whether everything that the list says of the record was read, be it in vain."""
         return (self.query is not None and self.slices is not None) or bool(self.problem)
+
+    def shown_instead(self) -> str:
+        """That the first run has no prediction here and which one is opened; empty where it has one, or none has."""
+        shown = next(iter(self.predictions), None)
+        if self.extra or shown is None or not self.runs or self.runs[0] in self.predictions:
+            return ""
+        return f"{one_line(self.runs[0], 40)} has no prediction of this instance: {one_line(shown, 40)} is shown."
 
     def folded(self) -> str:
         """What words are looked for in, folded: the query first, then domain, uuid and capability."""

@@ -54,7 +54,7 @@ def header(scene: Scene, width: int = 0) -> Line:
         "store": [Span("   "), Span("! steps are not kept", "warn")] if scene.store_problem else [],
         "why": [Span(f" ({one_line(scene.store_problem, 120)})", "dim")] if scene.store_problem else [],
     }
-    for least in ("why", "run", "name", "place", "branch", "replays"):
+    for least in ("why", "name", "place", "run", "branch", "replays"):
         if not width or _cells(parts) <= width:
             break
         parts[least] = [Span(" "), Span(short(scene.instance.uuid))] if least == "place" else []
