@@ -1,4 +1,7 @@
-"""A process that steps a trajectory into a store and says each step that it has shown; made to be killed."""
+"""A process that steps a trajectory into a store and says each step that it has shown; made to be killed.
+
+usage: python killed_writer.py STORE step|run
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from toolenv.model import Prediction, ToolCall
 STEPS = 100_000
 
 
-async def main(path: str) -> None:
+async def main(path: str, pace: str) -> None:
     def show(event: StepEvent) -> None:
         if event.moment == "observed":
             sys.stdout.write(f"shown {event.number}\n")
@@ -33,8 +36,12 @@ async def main(path: str) -> None:
         new=NewSession(instance=make_instance(), title="killed"),
         listeners=[show],
     )
-    await timeline.run()
+    if pace == "run":
+        await timeline.run()
+    else:
+        while await timeline.step() is not None:
+            pass
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))
+    asyncio.run(main(*sys.argv[1:]))

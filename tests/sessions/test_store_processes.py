@@ -123,4 +123,4 @@ def test_processes_open_first_and_write_at_once(tmp_path: Path, old: bool, opene
 
 
 def test_killed_writers_lose_nothing_that_was_shown(tmp_path: Path) -> None:
-    kill_often(tmp_path / "sessions.sqlite", 3, seed=int(time.time()))
+    kill_often(tmp_path / "sessions.sqlite", 4, seed=int(time.time()))
