@@ -21,9 +21,8 @@ def kill_once(path: Path, pace: str, after: int, delay_s: float) -> tuple[int, i
     ``pace`` is how it goes on: ``step`` by ``step``, or in one ``run``.
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), str(HERE.parent.parent)])}
-    with subprocess.Popen(
-        [sys.executable, str(HERE / "killed_writer.py"), str(path), pace], stdout=subprocess.PIPE, text=True, env=environment
-    ) as writer:
+    command = [sys.executable, str(HERE / "killed_writer.py"), str(path), pace]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as writer:
         assert writer.stdout is not None
         shown = 0
         while shown < after:
