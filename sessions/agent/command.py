@@ -28,6 +28,8 @@ LONGEST_REPLY = 8 * 1024 * 1024
 ENDING_SECONDS = 2.0
 LONGEST_NAME = 120
 """Characters of a command that messages show."""
+NAME_BEGINNING = 40
+"""Of those, the ones kept of its beginning; the rest is its end, where the script and its options stand."""
 
 
 def request_line(trajectory: Trajectory, tools: Sequence[ToolSpec], options: Mapping[str, Json]) -> dict[str, Json]:
@@ -116,10 +118,14 @@ class CommandAgent:
 
     @property
     def who(self) -> str:
-        """The agent as messages name it: its whole command, since the program alone may be an interpreter."""
+        """The agent as messages name it: its command, since the program alone may be an interpreter.
+
+        Of a command longer than ``LONGEST_NAME`` the middle is left out.
+        """
         line = " ".join(shlex.join(self.words).split())
-        shown = line if len(line) <= LONGEST_NAME else line[:LONGEST_NAME] + "\u2026"
-        return f"The agent {shown!r}"
+        if len(line) > LONGEST_NAME:
+            line = f"{line[:NAME_BEGINNING]}\u2026{line[NAME_BEGINNING + 1 - LONGEST_NAME :]}"
+        return f"The agent {line!r}"
 
     def identity(self) -> Mapping[str, Json]:
         return {"agent": "command", "command": list(self.words), **self.options}

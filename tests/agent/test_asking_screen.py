@@ -19,7 +19,7 @@ from screen_reading import shown, squeezed, until, until_settled, until_shown
 
 import sessions.agent.plugin as plugin
 from sessions.agent import AgentFailure, Variation
-from sessions.agent.command import CommandAgent
+from sessions.agent.command import LONGEST_NAME, CommandAgent
 from sessions.agent.prompt import rejection
 from sessions.trajectory import Answer, CallTool, Decision, Message, Trajectory
 from toolenv.model import Instance, Json, ToolCall, ToolSpec
@@ -386,14 +386,22 @@ async def test_what_was_said_in_a_batch_is_read_in_the_debugger(endpoint: Endpoi
     await world.close()
 
 
-async def test_a_command_is_named_by_its_whole_line(endpoint: Endpoint, tmp_path: Path) -> None:
+async def test_a_command_that_ends_is_named_with_its_script_and_options(endpoint: Endpoint, tmp_path: Path) -> None:
     script = tmp_path / "ends.py"
     script.write_text("import sys\nsys.stdin.readline()\n", encoding="utf-8")
     command = f"command:{sys.executable} {script} --flag"
     async with session(tmp_path, endpoint, agent=command) as opened:
         with pytest.raises(AgentFailure, match=r"ends\.py --flag' ended before it decided"):
             await opened.ask(0)
-    assert len(CommandAgent("python3 " + "x" * 500).who) < 150
+
+
+@pytest.mark.parametrize("length", [1, 60, 99, 100, 101, 500])
+def test_of_a_long_command_the_beginning_and_the_end_are_named(length: int) -> None:
+    command = f"python3 /{'d' * length}/ends.py --flag"
+    who = CommandAgent(command).who
+    shown = who.removeprefix("The agent '").removesuffix("'")
+    assert shown.startswith("python3 /d") and shown.endswith("/ends.py --flag") and len(shown) <= LONGEST_NAME
+    assert ("\u2026" in shown) == (len(command) > LONGEST_NAME) == (shown != command)
 
 
 async def test_asking_a_command_again_offers_a_seed_and_says_where_it_goes(endpoint: Endpoint, tmp_path: Path) -> None:
