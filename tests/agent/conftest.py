@@ -63,7 +63,7 @@ async def run(endpoint: Endpoint, stream: bool) -> AsyncIterator[Run]:
     ) -> AgentRun:
         agent = ReactAgent("m", endpoint.base_url, AgentSettings(stream=stream, **settings))
         changed = EndpointSettings(
-            model="m", base_url=endpoint.base_url, retries=QUICK, timeout_s=10, dialect=dialect or Dialect()
+            model="m", base_url=endpoint.base_url, retries=QUICK, timeout_s=60, dialect=dialect or Dialect()
         )
         agent.client = Client(changed)
         agents.append(agent)

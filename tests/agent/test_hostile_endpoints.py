@@ -48,7 +48,7 @@ async def serving(handler: Handler) -> AsyncIterator[str]:
 async def asked(base_url: str, *, stream: bool = False, timeout_s: float = 1.5, **settings: Any) -> AgentRun:
     agent = ReactAgent("m", base_url, AgentSettings(stream=stream, **settings))
     agent.client = Client(EndpointSettings(model="m", base_url=base_url, retries=QUICK, timeout_s=timeout_s))
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):
         done = await run_agent(instance(), agent, ToyEnvironment())
     await agent.aclose()
     return done
@@ -121,8 +121,8 @@ async def test_broken_endpoints_end_one_instance(kind: str, stream: bool) -> Non
 @pytest.mark.parametrize("kind", ["text/event-stream", "text/plain", "text/html", "application/octet-stream", ""])
 async def test_a_completion_under_a_wrong_name(kind: str) -> None:
     async with serving(saying(http(json.dumps(text("nine")).encode(), kind))) as url:
-        assert (await asked(url)).prediction.answer == "nine"
-        streamed = await asked(url, stream=True)
+        assert (await asked(url, timeout_s=60)).prediction.answer == "nine"
+        streamed = await asked(url, stream=True, timeout_s=60)
     assert (streamed.status == "answered") == (kind != "text/event-stream")
 
 
@@ -140,7 +140,7 @@ async def test_a_body_without_end_is_not_read_to_the_end(head: bytes, stream: bo
     """Memory stays within bounds however fast the bytes come."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     async with serving(saying(head, b"x" * 1_000_000, endless=True)) as url:
-        done = await asked(url, stream=stream, timeout_s=20)
+        done = await asked(url, stream=stream, timeout_s=90)
     assert done.status == "endpoint" and "larger than" in done.detail
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 600_000
 
@@ -148,7 +148,7 @@ async def test_a_body_without_end_is_not_read_to_the_end(head: bytes, stream: bo
 async def test_a_small_body_that_unpacks_to_a_large_one() -> None:
     bomb = gzip.compress(b" " * 100_000_000, 1)
     async with serving(saying(http(bomb, "application/json", "200 OK", "content-encoding: gzip"))) as url:
-        done = await asked(url, timeout_s=20)
+        done = await asked(url, timeout_s=90)
     assert done.status == "endpoint" and "larger than" in done.detail
 
 

@@ -196,7 +196,7 @@ def test_unknown_agents(installed: None) -> None:
 
 @pytest.mark.parametrize(("mode", "word"), [("noise", "no decision"), ("dies", "ended"), ("silent", "did not decide")])
 async def test_commands_that_misbehave(mode: str, word: str) -> None:
-    agent = CommandAgent(f"{COMMAND} {mode}", reply_seconds=0.5 if mode == "silent" else 30)
+    agent = CommandAgent(f"{COMMAND} {mode}", reply_seconds=0.5 if mode == "silent" else 60)
     done = await run_agent(instance(), agent, ToyEnvironment())
     assert done.status == "agent" and word in done.detail
     await agent.aclose()

@@ -282,6 +282,6 @@ async def test_a_worker_that_ended_while_nothing_was_asked_fails_what_is_asked_l
     try:
         for _ in range(2):
             with pytest.raises(WorkerFailure, match="worker process 1 ended"):
-                await asyncio.wait_for(pool.score(0, Unit(items=tuple(items(1)))), 30)
+                await asyncio.wait_for(pool.score(0, Unit(items=tuple(items(1)))), 60)
     finally:
         await pool.close()

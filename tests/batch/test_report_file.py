@@ -223,7 +223,7 @@ def test_a_pipe_is_written_into_and_never_replaced(tmp_path: Path) -> None:
     reader.start()
     with replacing(pipe) as stream:
         stream.write(b"report")
-    reader.join(10)
+    reader.join(60)
     assert found == [b"report"] and pipe.is_fifo()
     assert [path.name for path in tmp_path.iterdir()] == ["pipe"]
 

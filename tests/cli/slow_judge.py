@@ -69,7 +69,7 @@ class SlowJudge:
             return True
         if over >= self._waiting:
             self.held.set()
-        self._released.wait(120)
+        self._released.wait(240)
         # Whoever asked is gone: this question was never answered.
         return False
 

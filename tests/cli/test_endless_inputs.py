@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from small_world import World
 
-PATIENCE_S = 60
+PATIENCE_S = 120
 
 
 def run(world: World, *arguments: str | Path, given: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -52,8 +52,9 @@ def test_a_report_may_come_from_stdin_or_from_another_command(world: World, repo
     assert piped.returncode == 0, piped.stderr
     assert b"the runs differ on no instance" in piped.stdout
     command = shlex.join(str(part) for part in world.command("compare"))
+    quoted = shlex.quote(str(report))
     substituted = subprocess.run(
-        ["bash", "-c", f"{command} <(cat {report}) {report}"],
+        ["bash", "-c", f"{command} <(cat {quoted}) {quoted}"],
         cwd=world.root,
         env=world.environment,
         capture_output=True,

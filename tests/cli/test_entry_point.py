@@ -15,7 +15,7 @@ HEAVY = ("textual", "rich", "mcp", "openai", "fastapi", "sqlalchemy", "numpy", "
 
 def start(arguments: list[str], *, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        arguments, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=False
+        arguments, cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120, check=False
     )
 
 

@@ -26,14 +26,14 @@ def test_the_last_user_does_not_wait_for_a_statement_that_runs(
         return real(self)
 
     monkeypatch.setattr(ReadOnlyDatabase, "_overdue", overdue)
-    database = ReadOnlyDatabase(database_file, deadline_s=60)
+    database = ReadOnlyDatabase(database_file, deadline_s=300)
     database.acquire()
     with ThreadPoolExecutor(1) as thread:
         running = thread.submit(database.query, ENDLESS, {})
-        assert begun.wait(20)
+        assert begun.wait(60)
         database.release()
         with pytest.raises(StatementError):
-            running.result(20)
+            running.result(60)
     assert database._connection is None
 
 

@@ -381,7 +381,7 @@ def endpoint() -> Iterator[str]:
     server = Server(uvicorn.Config(application, port=0, log_level="critical", lifespan="off"))
     thread = threading.Thread(target=server.run)
     thread.start()
-    assert started.wait(30)
+    assert started.wait(60)
     port = server.servers[0].sockets[0].getsockname()[1]
     yield f"http://127.0.0.1:{port}/v1"
     server.should_exit = True

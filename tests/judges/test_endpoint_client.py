@@ -271,7 +271,7 @@ async def test_a_slow_server_is_a_timeout(endpoint: Any) -> None:
     release = threading.Event()
 
     def never(body: dict[str, Any]) -> Any:
-        release.wait(20)
+        release.wait(120)
         return {}
 
     endpoint.default = never
@@ -295,7 +295,7 @@ async def test_a_cancelled_request_frees_its_place_and_its_reservation(endpoint:
 
     def hang(body: dict[str, Any]) -> Any:
         loop.call_soon_threadsafe(started.set)
-        release.wait(20)
+        release.wait(120)
         return {}
 
     endpoint.script = [hang]

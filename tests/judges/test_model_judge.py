@@ -71,7 +71,7 @@ def case(
 
 def judge(endpoint: Any, cache: Any = None, model: str = "m", budget: Budget | None = None, **more: Any) -> OpenAIJudge:
     address = EndpointSettings(
-        model=model, base_url=endpoint.base_url, retries=QUICK, budget=budget or Budget(), timeout_s=20
+        model=model, base_url=endpoint.base_url, retries=QUICK, budget=budget or Budget(), timeout_s=60
     )
     return OpenAIJudge(JudgeSettings(endpoint=address, **more), cache)
 

@@ -10,17 +10,13 @@ from typing import Any
 import pytest
 import yaml
 
-from toolenv.remote import RemoteEnvironment
-
 sys.path.insert(0, str(Path(__file__).parent))
 
-SERVER = Path(__file__).with_name("small_server.py")
+from small_entries import entry
+
+from toolenv.remote import RemoteEnvironment
 
 Make = Callable[..., RemoteEnvironment]
-
-
-def entry(fault: str, *words: str, **more: Any) -> dict[str, Any]:
-    return {"mode": "stdio", "command": "python", "args": [str(SERVER), fault, *words], **more}
 
 
 @pytest.fixture(autouse=True)

@@ -69,7 +69,7 @@ class Server:
         if FAULT == "dies once" and given.get("text") == "die":
             os._exit(1)
         if FAULT == "orphan":
-            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(120)"])
             os._exit(1)
         if FAULT == "banner":
             plain("a plain line before the answer")
@@ -77,12 +77,12 @@ class Server:
             sys.stderr.write("\x1b[31mred\x1b[0m \x9b2J line\n" * 8000)
             sys.stderr.flush()
         if FAULT == "slow":
-            time.sleep(30)
+            time.sleep(120)
         if FAULT == "progress":
             token = params["_meta"]["progressToken"]
-            for step in range(6):
-                time.sleep(0.25)
-                detail = {"progressToken": token, "progress": step, "total": 6, "message": f"part {step}"}
+            for step in range(9):
+                time.sleep(float(ARGUMENT or 0))
+                detail = {"progressToken": token, "progress": step, "total": 9, "message": f"part {step}"}
                 send({"method": "notifications/progress", "params": detail})
         if FAULT == "large":
             return text(json.dumps([{"id": number, "name": f"row {number}"} for number in range(ROWS)]))

@@ -41,7 +41,7 @@ async def test_the_lines_of_a_call_are_those_of_the_pipe(make: Any) -> None:
     request = json.loads(sent.text)
     assert request["method"] == "tools/call"
     assert request["params"]["arguments"] == {"text": "caf\u00e9"}
-    assert [json.loads(each.text)["params"]["progress"] for each in progress] == list(range(6))
+    assert [json.loads(each.text)["params"]["progress"] for each in progress] == list(range(9))
     assert json.loads(answer.text)["result"]["content"][0]["text"] == "ask: caf\u00e9"
     assert [each.at_s for each in first.messages] == sorted(each.at_s for each in first.messages)
     assert "again" in exchange(session, 2).messages[0].text

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from small_entries import SERVER, entry
 
 from toolenv.environment import ToolSession
 from toolenv.errors import DataError, EnvironmentFailure, NoEnvironment
@@ -19,15 +21,9 @@ from toolenv.remote import RemoteEnvironment, pool
 from toolenv.remote.config import described, read_config
 from toolenv.remote.web import mended
 
-SERVER = Path(__file__).with_name("small_server.py")
-
 
 def instance(universe: str | None = None, capability: int = 1, domain: str = "towns") -> Instance:
     return Instance(uuid=universe or "i-1", capability=capability, domain=domain, turns=(), universe_id=universe)
-
-
-def entry(fault: str, *words: str, **more: Any) -> dict[str, Any]:
-    return {"mode": "stdio", "command": "python", "args": [str(SERVER), fault, *words], **more}
 
 
 async def opened(session: ToolSession, universe: str) -> str:
@@ -103,11 +99,11 @@ async def test_a_resting_session_gives_its_server_away_and_is_rebuilt(
     first = await environment.open(instance("u1"))
     await opened(first, "u1")
     second_handle = (await first.call("get_data", {})).handle
-    second = await asyncio.wait_for(environment.open(instance("u2")), 10)
+    second = await asyncio.wait_for(environment.open(instance("u2")), 60)
     assert await opened(second, "u2") == "retrieved_river_1"
-    result = await asyncio.wait_for(first.call("count", {"data_label": second_handle}), 10)
+    result = await asyncio.wait_for(first.call("count", {"data_label": second_handle}), 60)
     assert (result.text, result.notes, first.drift) == ("2", (), [])
-    assert (await asyncio.wait_for(second.call("count", {"data_label": "retrieved_river_1"}), 10)).text == "1"
+    assert (await asyncio.wait_for(second.call("count", {"data_label": "retrieved_river_1"}), 60)).text == "1"
     assert environment.starts == 1
 
 
@@ -230,8 +226,7 @@ async def test_a_server_is_told_capability_and_domain_but_no_keys(make: Any, mon
 
 # --- containers -------------------------------------------------------------------------------------------------------
 
-RUNTIME = """#!{python}
-import os, sys
+RUNTIME = """import os, sys
 words = sys.argv[1:]
 if words[:2] == ["container", "inspect"]:
     print("true" if words[-1] == "{container}" else "false")
@@ -244,14 +239,16 @@ while words[0] == "-e":
     words = words[2:]
 if words[0] != "{container}":
     sys.exit("Error: No such container: " + words[0])
-os.environ["RUNTIME"] = os.path.basename(sys.argv[0])
+os.environ["RUNTIME"] = os.path.basename(sys.argv[0]).removesuffix(".py")
 os.execvp(words[1], words[1:])
 """
 
 
 def runtime(folder: Path, name: str, container: str) -> None:
-    folder.mkdir(exist_ok=True)
-    (folder / name).write_text(RUNTIME.format(python=sys.executable, container=container))
+    program = folder / f"{name}.py"
+    program.write_text(RUNTIME.replace("{container}", container))
+    # By a shell: the first line of a script cannot hold an interpreter whose path is long or has spaces.
+    (folder / name).write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} {shlex.quote(str(program))} "$@"\n')
     (folder / name).chmod(0o755)
 
 

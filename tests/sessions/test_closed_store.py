@@ -52,7 +52,7 @@ def test_closing_waits_for_the_statement_that_runs(kind: str, way: str, tmp_path
 
     with ThreadPoolExecutor(1) as thread:
         running = thread.submit(getattr(store, way), work)
-        assert begun.wait(20)
+        assert begun.wait(60)
         store.close()
         assert running.done()
         assert running.result() == 400000 * 400001 // 2
@@ -75,7 +75,7 @@ def test_closing_among_many_threads_ends_every_one_with_a_sentence(kind: str, tm
 
         def until_refused(ask: Callable[[], object], busy: threading.Barrier = busy) -> str:
             ask()
-            busy.wait(20)
+            busy.wait(60)
             while True:
                 try:
                     ask()
@@ -84,7 +84,7 @@ def test_closing_among_many_threads_ends_every_one_with_a_sentence(kind: str, tm
 
         with ThreadPoolExecutor(3) as threads:
             ended = [threads.submit(until_refused, ask) for ask in asked]
-            busy.wait(20)
+            busy.wait(60)
             store.close()
             store.close()
             assert {each.result() for each in ended} == {"The session store is closed."}
