@@ -137,9 +137,22 @@ def is_telling(flow: Flow, facts: ResponseFacts | None, dialogue: Sequence[str])
         return True
     if value is None or isinstance(value, bool):
         return False
-    short = len(str(value)) <= SHORT if isinstance(value, int | str) else value.is_integer() and abs(value) < 10**SHORT
-    common = not isinstance(value, str) and value in COMMON
-    return not common and not (short and any(occurs(value, text) for text in dialogue))
+    return not _common(value) and not (_short(value) and any(occurs(value, text) for text in dialogue))
+
+
+def by_chance(value: Atom) -> bool:
+    """Whether a value is so short or so common that it stands in a large response by chance."""
+    return value is None or isinstance(value, bool) or _common(value) or _short(value)
+
+
+def _common(value: Atom) -> bool:
+    return not isinstance(value, str) and value in COMMON
+
+
+def _short(value: str | float) -> bool:
+    if isinstance(value, int | str):
+        return len(str(value)) <= SHORT
+    return value.is_integer() and abs(value) < 10**SHORT
 
 
 def _handle_flows(made: MadeCall, handles: Mapping[str, MadeCall]) -> Iterator[Flow]:

@@ -1,23 +1,25 @@
-"""Argument provenance: where each value of a call was first seen."""
+"""Argument provenance: where each value of a call most plausibly comes from, and where else it was seen."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sessions.dataflow.calls import OPENING_TOOL
-from sessions.dataflow.facts import ResponseFacts, response_facts
-from sessions.dataflow.searched import SearchedText
+from sessions.dataflow.flows import by_chance
+from sessions.dataflow.holders import Known
 from sessions.trajectory import CallTool, Step, Trajectory
 from toolenv.model import Instance, Json, ToolCall, ToolSpec
-from toolenv.policy import source_of
 from toolenv.schema import arguments_of
-from toolenv.values import Atom, ValueIndex, atoms, key, keys_equal, normal_text, occurs, shown_value
+from toolenv.values import Atom, atoms, key, keys_equal, occurs, shown_value
 
 _LONG = 5
 """Letters above which a word tells what a text is about."""
+
+MOST_OTHERS = 8
+"""Further places of a value that are told."""
 
 Seen = Literal["query", "context", "policy", "response", "handle", "schema", "nowhere"]
 
@@ -36,11 +38,12 @@ _EXEMPT_WORDS: Mapping[Exempt, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ArgumentOrigin:
-    """Where one argument value was first seen.
+    """Where one argument value comes from.
 
     ``step`` is the number of the call for ``response`` and ``handle`` (0: the opening), ``turn`` the id of the
     context turn for ``context``. ``schema`` are values that nobody has to see, ``exempt`` says why: defaults, members
-    of an enumeration, switches, what opens the instance. ``nowhere`` is an ungrounded value.
+    of an enumeration, switches, what opens the instance. ``nowhere`` is an ungrounded value. ``others`` are further
+    places that show it, the most plausible first and at most ``MOST_OTHERS``.
     """
 
     argument: str
@@ -49,6 +52,7 @@ class ArgumentOrigin:
     step: int | None = None
     turn: int | None = None
     exempt: Exempt | None = None
+    others: tuple[ArgumentOrigin, ...] = ()
 
     @property
     def text(self) -> str:
@@ -69,85 +73,19 @@ class ArgumentOrigin:
                 return "seen nowhere before"
 
 
-@dataclass(frozen=True, slots=True)
-class _Past:
-    """One earlier call: its number and the facts of its response."""
-
-    number: int
-    facts: ResponseFacts
-    values: ValueIndex
-    text: SearchedText
-
-
-class _Known:
-    """The answered calls of a trajectory's steps, and what any of them holds.
-
-    A value that none holds is found out without asking each: a long session asks for thousands.
-    """
-
-    def __init__(self) -> None:
-        self.steps: tuple[Step, ...] = ()
-        self.calls: list[_Past] = []
-        self.values = ValueIndex()
-        self.structure: set[str] = set()
-        self.with_passages: list[_Past] = []
-        self.makers: dict[str, int] = {}
-        self._number = 0
-
-    def extend(self, steps: Sequence[Step]) -> None:
-        """Take further steps."""
-        for step in steps:
-            self._take(step)
-        self.steps = (*self.steps, *steps)
-
-    def _take(self, step: Step) -> None:
-        if not isinstance(step.decision, CallTool):
-            return
-        self._number += not step.opening
-        result = step.result
-        if result is None or not _answered(step):
-            return
-        facts = response_facts(result.text, source_of(step.decision.call.name))
-        keys = (*facts.printed, *facts.lengths)
-        made = _Past(
-            number=0 if step.opening else self._number,
-            facts=facts,
-            values=ValueIndex(keys),
-            text=SearchedText(result.text),
-        )
-        self.calls.append(made)
-        for each in keys:
-            self.values.add(each)
-        self.structure |= facts.structure
-        if facts.passages:
-            self.with_passages.append(made)
-        if result.handle is not None:
-            self.makers[result.handle] = made.number
-
-    def first_with(self, atom: Atom) -> _Past | None:
-        """The first call whose response holds a value."""
-        if key(atom) in self.values or (isinstance(atom, str) and atom in self.structure):
-            return next((made for made in self.calls if _in_response(atom, made)), None)
-        if not isinstance(atom, str):
-            return next((made for made in self.with_passages if _in_response(atom, made)), None)
-        if len(normal_text(atom)) <= 1:
-            return None
-        return next((made for made in self.calls if made.text.holds(atom)), None)
-
-
 class _Latest(threading.local):
     """What this thread asked about last: a session asks again with one step more."""
 
-    known: _Known | None = None
+    known: Known | None = None
 
 
 _latest = _Latest()
 
 
-def _known(steps: tuple[Step, ...]) -> _Known:
+def _known(steps: tuple[Step, ...]) -> Known:
     known = _latest.known
     if known is None or known.steps != steps[: len(known.steps)]:
-        known = _Known()
+        known = Known()
     known.extend(steps[len(known.steps) :])
     _latest.known = known
     return known
@@ -164,7 +102,7 @@ def origins(trajectory: Trajectory, call: ToolCall, tools: Sequence[ToolSpec] = 
 
 def origins_by_step(trajectory: Trajectory, tools: Sequence[ToolSpec] = ()) -> dict[int, tuple[ArgumentOrigin, ...]]:
     """Position of a call step -> the origins of its argument values."""
-    known = _Known()
+    known = Known()
     found: dict[int, tuple[ArgumentOrigin, ...]] = {}
     for index, step in enumerate(trajectory.steps):
         if isinstance(step.decision, CallTool):
@@ -182,12 +120,9 @@ def ungrounded(trajectory: Trajectory, call: ToolCall, tools: Sequence[ToolSpec]
     )
 
 
-def _answered(step: Step) -> bool:
-    return step.result is not None and not (step.result.failed or step.result.is_error)
-
-
-def _origins(instance: Instance, past: _Known, call: ToolCall, tools: Sequence[ToolSpec]) -> Iterator[ArgumentOrigin]:
+def _origins(instance: Instance, past: Known, call: ToolCall, tools: Sequence[ToolSpec]) -> Iterator[ArgumentOrigin]:
     spec = next((tool for tool in tools if tool.name == call.name), None)
+    tables = {maker for atom in atoms(dict(call.arguments)) if (maker := _maker(past, atom)) is not None}
     for name, value in call.arguments.items():
         named = _named_by_schema(spec, name)
         for atom in atoms(value):
@@ -195,7 +130,7 @@ def _origins(instance: Instance, past: _Known, call: ToolCall, tools: Sequence[T
             if why is not None:
                 yield ArgumentOrigin(argument=name, value=atom, seen="schema", exempt=why)
             else:
-                yield _origin(instance, past, name, atom)
+                yield _origin(instance, past, name, atom, tables)
 
 
 def _opened(instance: Instance, atom: Atom) -> Exempt:
@@ -211,21 +146,23 @@ def _exempt(atom: Atom, named: Mapping[Exempt, tuple[Json, ...]]) -> Exempt | No
     return found or ("switch" if isinstance(atom, bool) else None)
 
 
-def _origin(instance: Instance, past: _Known, name: str, atom: Atom) -> ArgumentOrigin:
-    """The first place where a value was seen, in the order in which an agent came to see it."""
-    maker = past.makers.get(atom) if isinstance(atom, str) else None
+def _origin(instance: Instance, past: Known, name: str, atom: Atom, near: Collection[int] = ()) -> ArgumentOrigin:
+    """The most plausible source of a value and the other places that show it.
+
+    A table's name is its maker's. What the dialogue says an agent knew before it made a call, the query first and of
+    the earlier turns the latest; only a short value that one response shows alone comes from there rather. Then come
+    the policy and the responses, as ``Known.holders`` ranks them.
+    """
+    maker = _maker(past, atom)
     if maker is not None:
         return ArgumentOrigin(argument=name, value=atom, seen="handle", step=maker)
-    for number, turn in enumerate(instance.turns[:-1], start=1):
-        if _in_text(atom, turn.query) or any(_matches(atom, part) for part in atoms(turn.answer)):
-            return ArgumentOrigin(argument=name, value=atom, seen="context", turn=number)
-    if _in_text(atom, instance.query):
-        return ArgumentOrigin(argument=name, value=atom, seen="query")
-    if instance.policy and _in_text(atom, instance.policy):
-        return ArgumentOrigin(argument=name, value=atom, seen="policy")
-    made = past.first_with(atom)
-    if made is not None:
-        return ArgumentOrigin(argument=name, value=atom, seen="response", step=made.number)
+    said = list(_said(instance, name, atom))
+    holders = past.holders(atom, near)[: MOST_OTHERS + 1]
+    held = [ArgumentOrigin(argument=name, value=atom, seen="response", step=made.number) for made in holders]
+    alone = bool(holders) and by_chance(atom) and holders[0].size == 1
+    found = [*held[:1], *said, *held[1:]] if alone else [*said, *held]
+    if found:
+        return replace(found[0], others=tuple(found[1 : MOST_OTHERS + 1]))
     if isinstance(atom, str) and len(atom.split()) > 2:
         part = _telling_part(instance, past, name, atom)
         if part is not None:
@@ -233,7 +170,23 @@ def _origin(instance: Instance, past: _Known, name: str, atom: Atom) -> Argument
     return ArgumentOrigin(argument=name, value=atom, seen="nowhere")
 
 
-def _telling_part(instance: Instance, past: _Known, name: str, text: str) -> ArgumentOrigin | None:
+def _maker(past: Known, atom: Atom) -> int | None:
+    """The number of the call that made the table of this name."""
+    return past.makers.get(atom) if isinstance(atom, str) else None
+
+
+def _said(instance: Instance, name: str, atom: Atom) -> Iterator[ArgumentOrigin]:
+    """The places of the dialogue and the policy that have a value, the most plausible first."""
+    if _in_text(atom, instance.query):
+        yield ArgumentOrigin(argument=name, value=atom, seen="query")
+    for number, turn in reversed(list(enumerate(instance.turns[:-1], start=1))):
+        if _in_text(atom, turn.query) or any(_matches(atom, part) for part in atoms(turn.answer)):
+            yield ArgumentOrigin(argument=name, value=atom, seen="context", turn=number)
+    if instance.policy and _in_text(atom, instance.policy):
+        yield ArgumentOrigin(argument=name, value=atom, seen="policy")
+
+
+def _telling_part(instance: Instance, past: Known, name: str, text: str) -> ArgumentOrigin | None:
     """Where a text in the agent's own words comes from: the latest origin of its names and numbers.
 
     None where one of them was seen nowhere, or where it has none and no long word of it was seen either.
@@ -255,14 +208,6 @@ def _in_text(atom: Atom, text: str) -> bool:
 
 def _matches(atom: Atom, part: Atom) -> bool:
     return keys_equal(key(atom), key(part)) or (isinstance(part, str) and _in_text(atom, part))
-
-
-def _in_response(atom: Atom, made: _Past) -> bool:
-    if key(atom) in made.values or (isinstance(atom, str) and atom in made.facts.structure):
-        return True
-    if not isinstance(atom, str):
-        return any(passage.holds(atom) for passage in made.facts.searched)
-    return len(normal_text(atom)) > 1 and made.text.holds(atom)
 
 
 def _named_by_schema(spec: ToolSpec | None, name: str) -> Mapping[Exempt, tuple[Json, ...]]:

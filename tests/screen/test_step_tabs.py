@@ -258,6 +258,28 @@ async def test_a_value_of_a_response_is_shown_in_it(store: Store) -> None:
         await until_shown(pilot, "no jump to come back from")
 
 
+async def test_the_other_places_of_a_value_are_gone_to_one_after_the_other(store: Store) -> None:
+    calls = (
+        ToolCall(name="get_locations", arguments={}),
+        ToolCall(name="get_locations", arguments={}),
+        ToolCall(name="query_beer_factory", arguments={"question": "Biloxi"}),
+    )
+    wiring = toy.wiring(instance="u-1", store=store, runs=[toy.ToyRun("r", [toy.prediction(calls=calls)])])
+    async with opened(wiring) as (_, pilot):
+        await go_to(pilot, 3)
+        await until_shown(pilot, "from the response of step 2 (also in step 1)")
+        await pilot.press("u")
+        await until_shown(pilot, "step 2: get_locations")
+        await until_shown(pilot, "u again: step 1")
+        await pilot.press("u")
+        await until_shown(pilot, "step 1: get_locations")
+        await until_shown(pilot, "1 of 1")
+        await pilot.press("U")
+        await until_shown(pilot, "step 3: query_beer_factory")
+        await pilot.press("U")
+        await until_shown(pilot, "no jump to come back from")
+
+
 async def test_the_raw_messages_of_a_step_are_shown(store: Store) -> None:
     class Tapped(toy.ToySession):
         forks_by_copy = False

@@ -346,6 +346,67 @@ def test_an_argument_is_traced_to_where_it_was_first_seen():
     assert ungrounded(past, ToolCall(name="count", arguments={"name": "Bob", "id": 77})) == ("name = 'Bob'",)
 
 
+def places(past, tools=(), **arguments):
+    """Of the first argument: the places of its value, the most plausible first."""
+    origin = origins(past, ToolCall(name="count", arguments=arguments), tools)[0]
+    return [(each.seen, each.step if each.turn is None else each.turn) for each in (origin, *origin.others)]
+
+
+def peek(handle, **columns):
+    details = [{"name": name, "first_3_values": values} for name, values in columns.items()]
+    return json.dumps({"handle": handle, "num_records": 18, "key_details": details})
+
+
+def test_the_latest_response_that_gives_a_value_is_its_source_and_the_others_are_told():
+    past = trajectory(
+        ("a", {}, '{"name": "Hellboy"}', None),
+        ("b", {}, '{"name": "Hellboy", "id": 77}', None),
+        ("c", {}, "Hellboy is a hero.", None),
+    )
+    assert places(past, name="Hellboy") == [("response", 2), ("response", 1)]
+
+
+def test_a_call_that_was_given_a_value_only_repeats_it():
+    past = trajectory(
+        ("a", {}, '{"name": "Hellboy"}', None),
+        ("b", {"name": "Hellboy"}, '{"name": "Hellboy", "id": 77}', None),
+    )
+    assert places(past, name="Hellboy") == [("response", 1)]
+    made_up = trajectory(("b", {"name": "Zed"}, '{"name": "Zed"}', None))
+    assert places(made_up, name="Zed") == [("response", 1)], "the only place there is"
+
+
+def test_a_short_number_comes_from_the_response_that_tells_it_and_not_from_a_large_one():
+    large = peek("opened", **{f"column_{n}": [n, n + 1, n + 2] for n in range(20)})
+    past = trajectory(
+        ("get", {}, large, "opened"),
+        ("count", {}, "18", None),
+        ("get", {}, peek("sorted", **{f"column_{n}": [n, 18, n] for n in range(20)}), "sorted"),
+        query="What of the 18?",
+    )
+    assert places(past, value=18) == [("response", 2), ("query", None), ("response", 3), ("response", 1)]
+    assert places(past, value=21) == [("response", 1)]
+
+
+def test_a_column_is_named_by_the_table_that_the_call_works_on():
+    past = trajectory(
+        ("get", {}, peek("opened", hero_id=[1]), "opened"),
+        ("sort", {}, peek("sorted", hero_id=[1]), "sorted"),
+    )
+    assert places(past, key_name="hero_id", data_label="opened")[0] == ("response", 1)
+    assert places(past, key_name="hero_id", data_label="sorted")[0] == ("response", 2)
+    assert places(past, key_name="hero_id") == [("response", 2), ("response", 1)]
+
+
+def test_the_dialogue_comes_before_the_responses_and_of_its_turns_the_nearest():
+    past = trajectory(
+        ("a", {}, '{"name": "Thor"}', None),
+        query="And Thor?",
+        context=[("Who is Thor?", ["A god"]), ("Is Thor a god?", ["yes"])],
+    )
+    assert places(past, name="Thor") == [("query", None), ("context", 2), ("context", 1), ("response", 1)]
+
+
 def test_what_the_schema_names_needs_no_origin():
     assert seen(trajectory(), (COUNT,), limit=-1, on=True, off=None) == [("schema", None)] * 3
 

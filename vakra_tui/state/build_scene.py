@@ -184,10 +184,12 @@ def _words(parts: Sequence[ArgumentOrigin]) -> Traced:
     texts = list(dict.fromkeys(part.text for part in parts))
     grounded = all(part.seen != "nowhere" for part in parts)
     shown = "; ".join(texts[:3]) + (f" and {len(texts) - 3} more" if len(texts) > 3 else "")
-    origins = tuple(
-        Origin(seen=part.seen, value=part.value, step=part.step, turn=part.turn, text=part.text) for part in parts
-    )
-    return shown, grounded, origins
+    return shown, grounded, tuple(map(_origin, parts))
+
+
+def _origin(part: ArgumentOrigin) -> Origin:
+    others = tuple(map(_origin, part.others))
+    return Origin(seen=part.seen, value=part.value, step=part.step, turn=part.turn, text=part.text, others=others)
 
 
 def _beside_reference(rows: tuple[StepRow, ...], alignment: Alignment) -> tuple[StepRow, ...]:

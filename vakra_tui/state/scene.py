@@ -21,9 +21,10 @@ StepOutcome = Literal["ok", "failed", "refused", "no answer", "answer", "gave up
 
 
 class Origin(Value, frozen=True):
-    """Where one value of an argument was first seen: ``seen`` as the provenance says, ``step`` and ``turn`` likewise.
+    """Where one value of an argument comes from: ``seen`` as the provenance says, ``step`` and ``turn`` likewise.
 
-    ``value`` is the scalar itself, which an argument that is a list has several of.
+    ``value`` is the scalar itself, which an argument that is a list has several of. ``others`` are further places that
+    show it.
     """
 
     seen: str
@@ -31,6 +32,7 @@ class Origin(Value, frozen=True):
     step: int | None = None
     turn: int | None = None
     text: str = ""
+    others: tuple[Origin, ...] = ()
 
 
 class ArgumentRow(Value, frozen=True):

@@ -19,6 +19,9 @@ WIDEST_NAME = 24
 MOST_CHOICES = 12
 """Values of an enumeration that are named."""
 
+MOST_ALSO = 3
+"""Further places of a value that are named beside it; the provenance tab names all that are known."""
+
 _TYPES = frozenset({"boolean", "integer", "number", "string", "array", "object", "null"})
 
 
@@ -85,7 +88,12 @@ def _given(argument: ArgumentRow, field: Field | None, width: int) -> Line:
         parts.append(Span(f"  {short_schema(field)}", "dim"))
     if argument.origin:
         role: Role = "warn" if argument.grounded is False else "dim"
-        parts += [Span("   \u2190\u00a0", "dim"), Span(argument.origin, role)]
+        also = also_words(argument.origins, MOST_ALSO)
+        parts += [
+            Span("   \u2190\u00a0", "dim"),
+            Span(argument.origin, role),
+            Span(f" ({also})" if also else "", "dim"),
+        ]
     if argument.note:
         parts.append(Span(f"  {argument.note}", "warn"))
     return tuple(parts)
@@ -150,6 +158,25 @@ def _missing(field: Field, width: int) -> Line:
     """A required argument that the call leaves out."""
     about = f"  {short_schema(field)}" + (f": {one_line(field.description, 400)}" if field.description else "")
     return line((f"  {one_line(field.name, 80):<{width}}  ", "fail"), HANG, ("\u2717 missing", "fail"), (about, "dim"))
+
+
+def also_words(origins: Sequence[Origin], most: int) -> str:
+    """Where else the only scalar of an argument was seen, as ``also in the query, step 2, 5``; else empty."""
+    others = origins[0].others if len(origins) == 1 else ()
+    steps = sorted({other.step for other in others if other.step})
+    said = [place_words(other) for other in others if not other.step]
+    said += [f"step {number}" if index == 0 else str(number) for index, number in enumerate(steps)]
+    if not said:
+        return ""
+    more = f" and {len(said) - most} more" if len(said) > most else ""
+    return f"also in {', '.join(said[:most])}{more}"
+
+
+def place_words(origin: Origin) -> str:
+    """A place that can be gone to, in two words: ``step 3``, ``turn 1``, ``the query``."""
+    if origin.step is not None:
+        return f"step {origin.step}" if origin.step else "the opening"
+    return f"turn {origin.turn}" if origin.turn is not None else f"the {origin.seen}"
 
 
 def jumpable(argument: ArgumentRow) -> tuple[Origin, ...]:

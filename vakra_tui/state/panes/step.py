@@ -12,7 +12,7 @@ from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.diff import difference_lines
 from vakra_tui.state.json_tree import scalar_line
 from vakra_tui.state.lines import BLANK, HANG, Headed, Line, Lines, LineSource, Role, Span, line
-from vakra_tui.state.panes.call import CallLines, argument_blocks, argument_rows
+from vakra_tui.state.panes.call import CallLines, also_words, argument_blocks, argument_rows
 from vakra_tui.state.panes.head import answer_text, replay_words
 from vakra_tui.state.panes.no_table import no_table
 from vakra_tui.state.panes.truth import short_json
@@ -313,6 +313,10 @@ def message_lines(row: StepRow, scene: Scene) -> list[Line]:
     return lines
 
 
+MOST_OTHERS = 12
+"""Further places of a value that the provenance tab names."""
+
+
 def provenance_lines(row: StepRow) -> list[Line]:
     """Each argument with the place that its value came from, in full."""
     if row.call is None:
@@ -328,6 +332,9 @@ def provenance_lines(row: StepRow) -> list[Line]:
         lines.append(
             line(("    \u2190 ", "dim"), (origin, role), (f"  {argument.note}" if argument.note else "", "warn"))
         )
+        also = also_words(argument.origins, MOST_OTHERS)
+        if also:
+            lines.append(line(("      ", ""), HANG, (also, "dim")))
     if not lines:
         lines.append(line(("the call has no arguments", "dim")))
     return lines
