@@ -43,7 +43,7 @@ def pytest_configure(config: pytest.Config) -> None:
         speaks_to_program = name.startswith("VAKRA_TUI_") and not OWN_VARIABLES.fullmatch(name)
         if speaks_to_program or OTHERS_VARIABLES.fullmatch(name):
             del os.environ[name]
-    os.environ["TERM"] = "xterm-256color"
+    os.environ.update(TERM="xterm-256color", LC_ALL="C.UTF-8")
     _folders.append(tempfile.mkdtemp(prefix="vakra-tests-"))
     for name in USER_FOLDERS:
         os.environ[name] = str(Path(_folders[-1]) / name.lower())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from vakra_tui.state.memory import Memory
 from vakra_tui.state.world import World
 from vakra_tui.wiring import Wiring
 
-COMMAND = f"command:{sys.executable} {Path(__file__).parent / 'echo_agent.py'}"
+COMMAND = f"command:{shlex.join([sys.executable, str(Path(__file__).with_name('echo_agent.py'))])}"
 
 
 def opened(tmp_path: Path, **options: str) -> World:

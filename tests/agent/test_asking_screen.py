@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -37,7 +38,7 @@ from vakra_tui.wiring import Wiring
 
 THOUGHTS = "First [bold]this[/bold].\nThen \x1b[2Jthat."
 WORD = "Rather the other one."
-COMMAND = f"command:{sys.executable} {Path(__file__).parent / 'echo_agent.py'}"
+COMMAND = f"command:{shlex.join([sys.executable, str(Path(__file__).with_name('echo_agent.py'))])}"
 
 
 def options(tmp_path: Path, endpoint: Endpoint, **more: Any) -> Options:
@@ -389,9 +390,9 @@ async def test_what_was_said_in_a_batch_is_read_in_the_debugger(endpoint: Endpoi
 async def test_a_command_that_ends_is_named_with_its_script_and_options(endpoint: Endpoint, tmp_path: Path) -> None:
     script = tmp_path / "ends.py"
     script.write_text("import sys\nsys.stdin.readline()\n", encoding="utf-8")
-    command = f"command:{sys.executable} {script} --flag"
+    command = f"command:{shlex.join([sys.executable, str(script)])} --flag"
     async with session(tmp_path, endpoint, agent=command) as opened:
-        with pytest.raises(AgentFailure, match=r"ends\.py --flag' ended before it decided"):
+        with pytest.raises(AgentFailure, match=r"ends\.py'? --flag['\"] ended before it decided"):
             await opened.ask(0)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.metadata import EntryPoint
@@ -25,7 +26,7 @@ from toolenv.model import Instance, Json, ToolCall, ToolSpec
 from vakra_tui.cli import main
 
 HERE = Path(__file__).parent
-COMMAND = f"{sys.executable} {HERE / 'echo_agent.py'}"
+COMMAND = shlex.join([sys.executable, str(HERE / "echo_agent.py")])
 
 
 class EasyAgent:
@@ -221,7 +222,7 @@ async def test_the_agent_of_the_documentation(tmp_path: Path) -> None:
     program = tmp_path / "documented.py"
     program.write_text(documented("sys.stdin"), encoding="utf-8")
     environment = ToyEnvironment()
-    agent = CommandAgent(f"{sys.executable} {program}")
+    agent = CommandAgent(shlex.join([sys.executable, str(program)]))
     done = await run_agent(instance(), agent, environment)
     await agent.aclose()
     assert done.status == "gave up" and environment.session.made == [("list_teams", {})]

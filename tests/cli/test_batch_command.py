@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -277,7 +278,9 @@ def test_the_locale_and_the_terminal_do_not_matter(environment: dict[str, str], 
 
 
 def test_a_reader_that_leaves_early_costs_no_report(world: World) -> None:
-    command = " ".join(world.command("--batch", world.data, "--run", world.run, "--format", "jsonl", "--out", "r.json"))
+    command = shlex.join(
+        world.command("--batch", world.data, "--run", world.run, "--format", "jsonl", "--out", "r.json")
+    )
     script = f"{{ {command}; echo $? > code; }} | true"
     subprocess.run(["bash", "-c", script], cwd=world.root, env=world.environment, capture_output=True, check=False)
     assert int((world.root / "code").read_text()) in (0, 2)
@@ -285,7 +288,7 @@ def test_a_reader_that_leaves_early_costs_no_report(world: World) -> None:
 
 
 def test_closed_streams(world: World) -> None:
-    command = " ".join(world.command("--batch", world.data, "--run", world.run, "--out", "r.json"))
+    command = shlex.join(world.command("--batch", world.data, "--run", world.run, "--out", "r.json"))
     subprocess.run(["bash", "-c", f"{command} >&- 2>&-"], cwd=world.root, env=world.environment, check=False)
     assert counts(report_of(world))["scored"] == 20
 
@@ -302,7 +305,7 @@ def test_a_home_that_cannot_be_written_costs_the_store_and_nothing_else(world: W
 
 
 def test_a_working_folder_that_is_gone(world: World) -> None:
-    command = " ".join(world.command("--batch", world.data, "--run", world.run, "--out", world.root / "r.json"))
+    command = shlex.join(world.command("--batch", world.data, "--run", world.run, "--out", world.root / "r.json"))
     script = f"mkdir gone && cd gone && rmdir ../gone && {command}"
     result = subprocess.run(
         ["bash", "-c", script], cwd=world.root, env=world.environment, capture_output=True, text=True, check=False

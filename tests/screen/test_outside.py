@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 from pathlib import Path
@@ -12,6 +13,8 @@ from hypothesis import strategies as st
 
 from toolenv.errors import DataError
 from vakra_tui.state.outside import NAME_AT_MOST, file_name, offered, program_of, run, shown_text
+
+PYTHON = shlex.quote(sys.executable)
 
 SHOWER = """\
 import pathlib, stat, sys
@@ -29,7 +32,7 @@ def shower(tmp_path: Path) -> tuple[str, Path]:
     script = tmp_path / "show er.py"
     script.write_text(SHOWER)
     out = tmp_path / "out.bin"
-    return f"{sys.executable} '{script}' --plain {out}", out
+    return shlex.join([sys.executable, str(script), "--plain", str(out)]), out
 
 
 def test_a_pager_gets_harmless_text_and_its_file_is_gone_afterwards(shower: tuple[str, Path]) -> None:
@@ -68,19 +71,19 @@ def test_a_program_that_is_not_there_is_said_in_words(environment: dict[str, str
 
 
 def test_the_editor_is_named_by_visual_before_editor() -> None:
-    assert program_of("editor", {"VISUAL": sys.executable, "EDITOR": "vi"})[0] == sys.executable
-    assert offered({"EDITOR": f"{sys.executable} -i"}) == ["editor"]
-    assert offered({"PAGER": sys.executable, "EDITOR": sys.executable}) == ["pager", "editor"]
+    assert program_of("editor", {"VISUAL": PYTHON, "EDITOR": "vi"})[0] == sys.executable
+    assert offered({"EDITOR": f"{PYTHON} -i"}) == ["editor"]
+    assert offered({"PAGER": PYTHON, "EDITOR": PYTHON}) == ["pager", "editor"]
     assert offered({}) == []
 
 
 def test_a_program_that_fails_is_told(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="ended with 3"):
-        run("pager", "x", "x", {"PAGER": f"{sys.executable} -c 'raise SystemExit(3)'"})
+        run("pager", "x", "x", {"PAGER": f"{PYTHON} -c 'raise SystemExit(3)'"})
 
 
 def test_a_program_that_is_killed_is_told() -> None:
-    command = f"{sys.executable} -c 'import os; os.kill(os.getpid(), 9)'"
+    command = f"{PYTHON} -c 'import os; os.kill(os.getpid(), 9)'"
     with pytest.raises(DataError, match="ended by signal 9"):
         run("pager", "x", "x", {"PAGER": command})
 
@@ -89,7 +92,7 @@ def test_an_interrupt_is_the_other_programs_alone() -> None:
     before = signal.getsignal(signal.SIGINT)
     interrupting = "import os, signal; os.kill(os.getppid(), signal.SIGINT); os.kill(os.getpid(), signal.SIGINT)"
     with pytest.raises(DataError):
-        run("pager", "x", "x", {"PAGER": f"{sys.executable} -c '{interrupting}'"})
+        run("pager", "x", "x", {"PAGER": f"{PYTHON} -c '{interrupting}'"})
     assert signal.getsignal(signal.SIGINT) is before
 
 

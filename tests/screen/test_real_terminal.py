@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -28,7 +29,7 @@ class Terminal:
     def __init__(self, folder: Path, width: int, height: int) -> None:
         self.socket = f"vakra-{uuid.uuid4().hex[:10]}"
         names = ("XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")
-        environment = " ".join(f"{name}={folder / name.lower()}" for name in names)
+        environment = " ".join(f"{name}={shlex.quote(str(folder / name.lower()))}" for name in names)
         shell = f"env -u COLUMNS -u LINES {environment} PS1='ready$ ' sh"
         self._tmux("-f", "/dev/null", "new-session", "-d", "-x", str(width), "-y", str(height), "-s", "t", shell)
 
@@ -79,7 +80,7 @@ def terminal(tmp_path: Path) -> Iterator[Callable[[int, int], Terminal]]:
         each.close()
 
 
-COMMAND = str(Path(sys.executable).parent / "vakra-tui")
+COMMAND = shlex.quote(str(Path(sys.executable).parent / "vakra-tui"))
 
 
 @pytest.mark.usefixtures("first_start")
@@ -117,7 +118,7 @@ def test_start_filter_step_fork_evaluate_quit(terminal: Callable[[int, int], Ter
 def test_killed_in_the_middle_every_step_comes_back(terminal: Callable[[int, int], Terminal], tmp_path: Path) -> None:
     screen = terminal(80, 24)
     command = f"{COMMAND} --capability 2 --limit 1"
-    screen.keys(f"{command} & echo $! > {tmp_path}/pid; fg", "Enter")
+    screen.keys(f"{command} & echo $! > {shlex.quote(str(tmp_path / 'pid'))}; fg", "Enter")
     screen.until_shown("1 instance")
     screen.keys("Enter")
     screen.until_shown("WATERFALL", "FAIL")
