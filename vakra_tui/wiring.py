@@ -47,6 +47,7 @@ class Wiring:
     ``on_wait``, set before the judge is used, hears of every wait for the judge's endpoint, ``on_agent_wait`` of those
     for the agent's, ``on_agent_delta`` of the fragments of its completions where they are streamed; ``on_store_wait``,
     set before the store is used, hears from the waiting thread how long (seconds) another process has kept it busy.
+    ``agent_logs``, set before the agent is used, is a folder for what a command prints on standard error.
     """
 
     def __init__(self, options: Options, cache: RulingCache | None = None, *, batch: bool = False) -> None:
@@ -57,6 +58,7 @@ class Wiring:
         self.on_agent_wait: Callable[[Waiting], None] | None = None
         self.on_agent_delta: Callable[[str, str], None] | None = None
         self.on_store_wait: Callable[[float], None] | None = None
+        self.agent_logs: Path | None = None
         self.taken_in = 0
         self._former: list[EnvironmentChain] = []
         self._selectors_known = False
@@ -198,6 +200,7 @@ class Wiring:
             max_cost=options.max_cost,
             on_wait=self._agent_waits,
             on_delta=self._agent_says,
+            logs=self.agent_logs,
         )
 
     def _agent_waits(self, waiting: Waiting) -> None:
@@ -350,6 +353,12 @@ class Wiring:
         from vakra_tui.report_head import report_info
 
         return report_info(self, index)
+
+    def judge_identity(self) -> str:
+        """The judge with all that decides what it rules, in words. Raises ``DataError``."""
+        from vakra_tui.report_head import judge_identity
+
+        return judge_identity(self.judge, self.options)
 
     def decisive(self) -> dict[str, str]:
         """Settings besides those of the report's head that decide a verdict. Raises ``DataError``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from sessions.agent.settings import AgentSettings, settings_from_environment
@@ -146,9 +147,11 @@ def open_agent(
     max_cost: float | None = None,
     on_delta: DeltaListener | None = None,
     on_wait: Callable[[Waiting], None] | None = None,
+    logs: Path | None = None,
 ) -> Agent:
     """The agent that ``--agent`` names: ``react``, the name of a plug-in, or ``command:PROGRAM ARGUMENTS``.
 
+    ``logs`` is a folder for what a command prints on standard error, which is left alone without one.
     Raises ``DataError`` for one that is unknown or cannot be used.
     """
     if text == REACT:
@@ -166,7 +169,7 @@ def open_agent(
     if text.startswith(COMMAND):
         from sessions.agent.command import CommandAgent
 
-        return CommandAgent(text[len(COMMAND) :], model=model, base_url=base_url)
+        return CommandAgent(text[len(COMMAND) :], model=model, base_url=base_url, logs=logs)
     from sessions.agent.plugin import plugin_agent
 
     return plugin_agent(text, model=model, base_url=base_url)

@@ -1,19 +1,19 @@
 """An agent that is a command of one's own: one JSON object a line, on its standard input and output.
 
 Every request is whole, so a command needs no memory: the instance, the tools, and every step so far. It answers each
-line with one line, a decision. A process is kept for the length of an instance and then for the next one; its standard
-error is left alone.
+line with one line, a decision. A process is kept for the length of an instance and then for the next one.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import shlex
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from sessions.agent.arguments import read_arguments
+from sessions.agent.child import Child
 from sessions.agent.decisions import whole
 from sessions.agent.failure import AgentFailure
 from sessions.agent.variation import AS_SET, Variation
@@ -24,8 +24,6 @@ from toolenv.model import Instance, Json, ToolCall, ToolSpec
 
 PROTOCOL = "vakra-tui/agent@1"
 REPLY_SECONDS = 600.0
-LONGEST_REPLY = 8 * 1024 * 1024
-ENDING_SECONDS = 2.0
 LONGEST_NAME = 120
 """Characters of a command that messages show."""
 NAME_BEGINNING = 40
@@ -94,7 +92,11 @@ def decision_of(line: bytes, who: str) -> Decision:
 
 
 class CommandAgent:
-    """Starts the command as often as instances are under way at a time. Raises ``DataError`` for no command."""
+    """Starts the command as often as instances are under way at a time. Raises ``DataError`` for no command.
+
+    ``logs`` is a folder for what the processes print on standard error, a file for each that runs at a time; without
+    one standard error is left alone.
+    """
 
     def __init__(
         self,
@@ -103,6 +105,7 @@ class CommandAgent:
         model: str | None = None,
         base_url: str | None = None,
         reply_seconds: float = REPLY_SECONDS,
+        logs: Path | None = None,
     ) -> None:
         try:
             self.words = shlex.split(command)
@@ -114,7 +117,9 @@ class CommandAgent:
         self.model = model
         self.options: dict[str, Json] = {"model": model, "base_url": base_url}
         self.reply_seconds = reply_seconds
-        self._idle: list[asyncio.subprocess.Process] = []
+        self._logs = logs
+        self._idle: list[Child] = []
+        self._kept_in: set[Path] = set()
 
     @property
     def who(self) -> str:
@@ -137,29 +142,46 @@ class CommandAgent:
     def driver(self, instance: Instance, *, varied: Variation = AS_SET, after: Driver | None = None) -> Driver:
         return CommandDriver(self, {**self.options, **varied.options()})
 
-    async def borrowed(self) -> asyncio.subprocess.Process:
+    async def borrowed(self) -> Child:
         """A process of one's own. Raises ``AgentFailure`` where the command cannot be started."""
         while self._idle:
-            process = self._idle.pop()
-            if process.returncode is None:
-                return process
+            child = self._idle.pop()
+            if child.runs:
+                return child
+            await self.end(child)
+        log = self._free_log()
         try:
-            return await asyncio.create_subprocess_exec(
-                *self.words,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                limit=LONGEST_REPLY,
-            )
-        except OSError as error:
+            return await Child.start(self.words, log)
+        except (OSError, ValueError) as error:
+            self._forget_log(log)
             raise AgentFailure(f"{self.who} cannot be started: {error}.", kind="agent") from error
 
-    def give_back(self, process: asyncio.subprocess.Process) -> None:
-        self._idle.append(process)
+    def give_back(self, child: Child) -> None:
+        self._idle.append(child)
+
+    async def end(self, child: Child) -> None:
+        """End a process that is not needed any more."""
+        try:
+            await child.end()
+        finally:
+            self._forget_log(child.log_path)
 
     async def aclose(self) -> None:
         idle, self._idle = self._idle, []
-        for process in idle:
-            await end(process)
+        await asyncio.gather(*(self.end(child) for child in idle))
+
+    def _free_log(self) -> Path | None:
+        """A file that no running process writes to."""
+        if self._logs is None:
+            return None
+        names = (self._logs / f"agent-{number}.log" for number in range(1, len(self._kept_in) + 2))
+        free = next(path for path in names if path not in self._kept_in)
+        self._kept_in.add(free)
+        return free
+
+    def _forget_log(self, path: Path | None) -> None:
+        if path is not None:
+            self._kept_in.discard(path)
 
 
 class CommandDriver:
@@ -170,59 +192,50 @@ class CommandDriver:
     def __init__(self, agent: CommandAgent, options: Mapping[str, Json]) -> None:
         self._agent = agent
         self._options = options
-        self._process: asyncio.subprocess.Process | None = None
+        self._child: Child | None = None
 
     async def next(self, trajectory: Trajectory, tools: Sequence[ToolSpec]) -> Decision:
         from sessions.agent.arguments import whole_characters
 
         agent = self._agent
         who = agent.who
-        if self._process is None:
-            self._process = await agent.borrowed()
+        if self._child is None:
+            self._child = await agent.borrowed()
         line = json.dumps(whole_characters(request_line(trajectory, tools, self._options))).encode() + b"\n"
         try:
             async with asyncio.timeout(agent.reply_seconds):
-                return decision_of(await _exchanged(self._process, line, who), who)
+                return decision_of(await _exchanged(self._child, line, who), who)
         except TimeoutError:
-            await self._give_up()
-            raise AgentFailure(f"{who} did not decide within {agent.reply_seconds:g} seconds.", kind="agent") from None
+            said = await self._give_up()
+            words = f"{who} did not decide within {agent.reply_seconds:g} seconds.{said}"
+            raise AgentFailure(words, kind="agent") from None
+        except AgentFailure as error:
+            said = await self._give_up()
+            raise AgentFailure(f"{error}{said}", kind=error.kind) from error
         except BaseException:
             # Whoever was interrupted between question and answer would read the answer to another question.
             await self._give_up()
             raise
 
     async def close(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            self._agent.give_back(process)
+        child, self._child = self._child, None
+        if child is not None:
+            self._agent.give_back(child)
 
-    async def _give_up(self) -> None:
-        process, self._process = self._process, None
-        if process is not None:
-            await end(process)
+    async def _give_up(self) -> str:
+        """End the process; what it said last."""
+        child, self._child = self._child, None
+        if child is None:
+            return ""
+        await self._agent.end(child)
+        return child.last_words()
 
 
-async def _exchanged(process: asyncio.subprocess.Process, line: bytes, who: str) -> bytes:
-    assert process.stdin is not None and process.stdout is not None
+async def _exchanged(child: Child, line: bytes, who: str) -> bytes:
     try:
-        process.stdin.write(line)
-        await process.stdin.drain()
-        reply = await process.stdout.readline()
+        reply = await child.answered(line)
     except (OSError, ValueError) as error:
         raise AgentFailure(f"{who} cannot be talked to ({error}).", kind="agent") from error
     if not reply.endswith(b"\n"):
         raise AgentFailure(f"{who} ended before it decided.", kind="agent")
     return reply
-
-
-async def end(process: asyncio.subprocess.Process) -> None:
-    """Close its input; a process that does not end by itself is killed."""
-    if process.stdin is not None:
-        process.stdin.close()
-    try:
-        async with asyncio.timeout(ENDING_SECONDS):
-            await process.wait()
-    except TimeoutError:
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()

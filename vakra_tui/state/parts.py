@@ -36,17 +36,24 @@ class Kept(Protocol):
 
     def flush(self) -> None: ...
 
+    @property
+    def waiting(self) -> int: ...
+
+    def unread(self, index: int) -> tuple[int, str]: ...
+
 
 class Wiring(Protocol):
     """What the screen needs of the command's wiring; each part is made when it is first asked for.
 
     ``on_store_wait`` is told, in the thread that waits, how many seconds another process has held the store.
     ``on_agent_wait`` hears of waits for the agent's endpoint, ``on_agent_delta`` of fragments of what its model says.
+    ``agent_logs`` is a folder for what an agent that is a command prints on standard error.
     """
 
     on_store_wait: Callable[[float], None] | None
     on_agent_wait: Callable[[Waiting], None] | None
     on_agent_delta: Callable[[str, str], None] | None
+    agent_logs: Path | None
 
     @property
     def sample(self) -> bool: ...
@@ -86,6 +93,8 @@ class Wiring(Protocol):
 
     @property
     def kept(self) -> Kept: ...
+
+    def judge_identity(self) -> str: ...
 
     def refs(self) -> Sequence[InstanceRef]: ...
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import json
-from collections.abc import Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,22 +12,19 @@ from toolenv.errors import DataError, StoreError
 from toolenv.model import Instance, Prediction, Turn
 from toolenv.values import shortened
 from vakra_tui.state.entry import Entry
-from vakra_tui.state.gathering import Gathering
 from vakra_tui.state.listing import Listing
 from vakra_tui.state.marks import Marks
 from vakra_tui.state.memory import Memory
 from vakra_tui.state.parts import Wiring
-from vakra_tui.state.rulings import PersonRulings
 from vakra_tui.state.saved_filters import SavedFilters
+from vakra_tui.state.scoring_rows import Scoring
+from vakra_tui.text import count_words
 
 if TYPE_CHECKING:
-    from eval.environments import EnvironmentChain
-    from eval.judge import Judge
-    from eval.profile import ScoringContext, Unit
-    from eval.truths import GroundTruths, Truth
+    from eval.truths import GroundTruths
     from sessions.agent import Agent
     from sessions.breakpoints import Breakpoint
-    from sessions.store import AsyncStore, SessionSummary
+    from sessions.store import SessionSummary
     from sessions.submissions import Run
     from toolenv.dataset import Dataset
     from toolenv.dataset.browsing import Database, Table
@@ -41,10 +35,8 @@ __all__ = ["FIRST_RUN", "Wiring", "World"]
 FIRST_RUN = "flawed"
 """The run of the built-in sample that is opened first: it has something to find."""
 
-UNKEPT = "Verdicts are not kept: "
 
-
-class World(Gathering):
+class World(Scoring):
     """Dataset, runs, environments, judge and store of this screen."""
 
     def __init__(self, wiring: Wiring, memory: Memory | None = None) -> None:
@@ -56,7 +48,6 @@ class World(Gathering):
         self._breakpoints: tuple[Breakpoint, ...] | None = None
         self.filters = SavedFilters.of_user()
         self._former_truths: list[GroundTruths] = []
-        self._flushing: asyncio.Task[None] | None = None
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
@@ -128,26 +119,9 @@ class World(Gathering):
 
     # --- parts -------------------------------------------------------------------------------------------------------
 
-    @property
-    def environments(self) -> EnvironmentChain:
-        return self.wiring.environments
-
-    @cached_property
-    def rulings(self) -> PersonRulings:
-        """What a person ruled."""
-        return PersonRulings(self.keeping, lambda: self.dataset_fingerprint, self._say_unruled)
-
-    @cached_property
-    def dataset_fingerprint(self) -> str:
-        return self.wiring.dataset.fingerprint()
-
     def place(self) -> tuple[str, Path | None]:
         """Fingerprint and folder of the dataset, links followed; no folder for the built-in sample."""
         return self.dataset_fingerprint, None if self.wiring.sample else self.wiring.data_path.resolve()
-
-    def run_fingerprint(self, run: str) -> str:
-        """The fingerprint of a run by its name, empty for none."""
-        return self._runs[run].fingerprint() if run in self._runs else ""
 
     async def read_flags(self) -> None:
         """Read once which ground truths are flagged. Raises ``StoreError``."""
@@ -166,13 +140,25 @@ class World(Gathering):
         await self.keeping.put_breakpoints(breakpoints)
 
     async def close(self) -> None:
-        """Close the store and what the wiring made: all of it, also where a part of it fails to."""
+        """Close the store and what the wiring made: all of it, also where a part of it fails to.
+
+        Raises ``StoreError`` with how many verdicts are not kept and why.
+        """
         if self._flushing is not None:
             self._flushing.cancel()
         store = self.keeping.ready() if self.keeping.opened else None
-        if store is not None:
-            with contextlib.suppress(StoreError):
-                await store.run(self.wiring.kept.flush)
+        if store is None:
+            await self._close_parts()
+            return
+        try:
+            await store.run(self.wiring.kept.flush)
+        except StoreError as error:
+            lost = count_words(self.wiring.kept.waiting, "verdict is", "verdicts are")
+            raise StoreError(f"{lost} not kept: {error}") from error
+        finally:
+            await self._close_parts()
+
+    async def _close_parts(self) -> None:
         async with contextlib.AsyncExitStack() as parts:
             parts.push_async_callback(self.wiring.close)
             parts.push_async_callback(self.keeping.close)
@@ -200,16 +186,9 @@ class World(Gathering):
     @property
     def agent(self) -> Agent:
         """Raises ``DataError`` where none is named or it cannot be used."""
+        self.wiring.agent_logs = self.memory.folder  # A command's standard error must not reach the screen.
         made: Agent = getattr(self.wiring, "agent")  # noqa: B009 - not every wiring has agents
         return made
-
-    @property
-    def judge(self) -> Judge:
-        return self.wiring.judge
-
-    @property
-    def judge_kind(self) -> str:
-        return self.wiring.judge.kind
 
     def _dataset_changed(self) -> None:
         for name in ("dataset_fingerprint", "rulings"):
@@ -218,103 +197,7 @@ class World(Gathering):
         if former is not None:
             self._former_truths.append(former)
 
-    @cached_property
-    def _truths(self) -> GroundTruths:
-        from eval.truths import GroundTruths
-
-        return GroundTruths()
-
-    async def truth(self, instance: Instance) -> Truth:
-        """The executed reference path of an instance, shared by all its sessions."""
-        from eval.paper import execute_truth
-
-        environment = self.environments.serving(instance)
-        key = f"{environment.kind} {environment.name} {instance.capability} {instance.domain} {instance.uuid}"
-        return await self._truths.get(key, lambda: execute_truth(instance, environment))
-
-    @property
-    def profile(self) -> str:
-        """The profile by which the list's verdicts are made; the debugger's own are always those of ``paper``."""
-        return self.wiring.profile_name
-
-    # --- verdicts and sessions ---------------------------------------------------------------------------------------
-
-    async def evaluate(self, entry: Entry, run: str | None = None) -> None:
-        """Score the predictions of a row as the batch would, with the rows that its profile executes together."""
-        from eval.profile import Item, ScoringContext
-
-        for name in (run,) if run is not None else self._runs:
-            if not entry.waits_for(name):
-                continue
-            if self.is_busy(entry, name):
-                continue  # scored when its file is whole again
-            readings = self.readings
-            context = ScoringContext(
-                dataset=self.wiring.dataset,
-                run=self._runs[name],
-                environments=self.environments,
-                judge=await self.rulings.over(self.judge, self._runs[name].name, self.run_fingerprint(name)),
-                truths=self._truths,
-            )
-            together = [entry] if self.profile == "paper" else self._of_domain(entry, name)
-            items = [
-                Item(position=position, instance=one.instance, prediction=one.predictions.get(name))
-                for position, one in enumerate(together)
-            ]
-            for unit in self.wiring.profile.units(items):
-                verdicts = await self.wiring.profile.score(unit, context)
-                if self.readings != readings:
-                    return
-                await self._keep_verdicts(name, unit, verdicts, context)
-                for item, verdict in zip(unit.items, verdicts, strict=True):
-                    together[item.position].learn(name, verdict)
-
-    async def _keep_verdicts(self, run: str, unit: Unit, verdicts: Sequence[Verdict], context: ScoringContext) -> None:
-        """Keep what was scored, so that it need not be scored again.
-
-        A store that refuses stops nobody; it is told among the problems.
-        """
-        store = self.keeping.ready()
-        if store is None:
-            return
-        rulings = await self.rulings.about(self.run_fingerprint(run))
-        index = list(self._runs).index(run)
-        try:
-            await store.run(self.wiring.kept.keep, index, unit, verdicts, context, rulings)
-        except StoreError as error:
-            self._say_unkept(error)
-        if self._flushing is None:
-            self._flushing = asyncio.create_task(self._flush_soon(store))
-
-    async def _flush_soon(self, store: AsyncStore) -> None:
-        """Commit the last verdicts, too, behind which no other comes that would take them along."""
-        from vakra_tui.kept import KEPT_EVERY_S
-
-        await asyncio.sleep(KEPT_EVERY_S)
-        self._flushing = None
-        try:
-            await store.run(self.wiring.kept.flush)
-        except StoreError as error:
-            self._say_unkept(error)
-
-    def _say_unkept(self, error: StoreError) -> None:
-        """Tell it among the problems, once: with the reason of the last refusal."""
-        others = (problem for problem in self.problems if not problem.startswith(UNKEPT))
-        self.problems = (*others, f"{UNKEPT}{error}")
-
-    def _say_unruled(self, why: str) -> None:
-        """Tell among the problems, once, that rulings of a person do not count."""
-        if why not in self.problems:
-            self.problems = (*self.problems, why)
-
-    def _of_domain(self, entry: Entry, run: str) -> list[Entry]:
-        """The rows that share a row's capability and domain and have something to score in a run."""
-        return [
-            one
-            for one in self.listing.entries
-            if (one.capability, one.domain) == (entry.capability, entry.domain)
-            and (one.instance is not None or run in one.predictions)
-        ]
+    # --- sessions ---------------------------------------------------------------------------------------
 
     def session(self, entry: Entry, run: str | None = None, stored: SessionSummary | None = None) -> DebugSession:
         """A debugger session on a row: on the prediction of ``run``, or of the first run that has one.
