@@ -26,7 +26,7 @@ _NAMED_LABEL = re.compile(
     rf"^[\W_]*(?:final\s+)?(?:label|ruling|verdict|conclusion)\s*[:=][\W_]*{_WORD}(?:[\W_]*$|[*_`\"']*\s*[-–—,;:.(])",
     re.I,
 )
-_BARE_LABEL = re.compile(rf"^(?:\d+[.)]\s*)?[\W_]*{_WORD}[\W_]*$", re.I)
+_BARE_LABEL = re.compile(rf"^(?:\d++[.)])?[\W_]*+{_WORD}[\W_]*$", re.I)
 
 _OUTCOMES: Mapping[str, Outcome] = {
     "pass": "pass",

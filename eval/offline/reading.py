@@ -19,7 +19,8 @@ QUOTED_WORDS = 3
 
 _QUOTES = str.maketrans(dict.fromkeys("“”„‟«»`", '"') | {"−": "-", "–": "-", "—": "-", "⁄": "/"})
 _BULLET = re.compile(r"^\s*(?:[-*•‣◦·+]|\(?\d{1,3}[.)])\s+(?=\S)")
-_BOLD = re.compile(r"\*+|__+(?=\W|$)|(?<!\w)__+")
+# A run of underscores is looked at once, from its first: an answer may hold a long one inside a word.
+_BOLD = re.compile(r"\*+|(?<!_)__++(?=\W|$)|(?<!\w)__+")
 _QUOTATION = re.compile(r'"([^"\n]{2,})"')
 
 _LEAD_IN = re.compile(
@@ -116,7 +117,7 @@ def read_answer(
     return Reading(raw=answer, text=text, payload=payload_of(text), bullets=kept, wording=prepared(wording or ""))
 
 
-_TABLE_RULE = re.compile(r"\|?[\s:|-]*-{2,}[\s:|-]*")
+_TABLE_RULE = re.compile(r"(?=[\s:|-]*?--)[\s:|-]++")
 
 
 def _without_table_heads(lines: list[str]) -> list[str]:

@@ -19,8 +19,9 @@ _TAGS = re.compile(
     re.I,
 )
 _LEAKED = re.compile(r"\A\s*assistant\s?(?:code|commentary|analysis|final)?(?:\s*(?:to=)?functions?\.\w+)?\s*\{", re.I)
-_REACT = re.compile(r"^Action:\s*([\w.-]+)\s*\n+\s*Action Input:", re.I | re.MULTILINE)
-_FENCED = re.compile(r"```(?:json|tool_call|tool_code|xml)?\s*\n(.*?)```", re.DOTALL)
+# Possessive where blanks follow each other: a reply may hold nothing but line ends, and each must be looked at once.
+_REACT = re.compile(r"^Action:\s*+([\w.-]++)[^\S\n]*+\n\s*+Action Input:", re.I | re.MULTILINE)
+_FENCED = re.compile(r"```(?:json|tool_call|tool_code|xml)?[^\S\n]*+\n(.*?)```", re.DOTALL)
 _INVOKE = re.compile(r'<invoke\s+name="([^"]+)"\s*>(.*?)</invoke>', re.DOTALL)
 _FUNCTION = re.compile(r"<function=([^>\s]+)>(.*?)</function>", re.DOTALL)
 _PARAMETER = re.compile(r'<parameter(?:=|\s+name=")([^">]+)"?>(.*?)</parameter>', re.DOTALL)
