@@ -6,6 +6,8 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from toolenv.errors import StoreError
+
 if TYPE_CHECKING:
     from eval.judges import HumanRuling
     from eval.model import Verdict
@@ -18,6 +20,10 @@ KEPT_EVERY_S = 0.5
 """Scored lines are committed at the latest after so many of them or so long; a crash loses no more than that."""
 
 
+REFUSED_WAIT_S = 5.0
+"""After a refusal lines are collected so long before the store is asked again."""
+
+
 class KeptVerdicts:
     """Reads and keeps the lines of the runs of a wiring. Not safe across threads."""
 
@@ -26,6 +32,8 @@ class KeptVerdicts:
         self._scopes: dict[int, str] = {}
         self._unsaved: dict[str, list[tuple[str, bytes]]] = {}
         self._saved_at = 0.0
+        self._refused_at = -REFUSED_WAIT_S
+        self._unread: dict[int, tuple[int, str]] = {}
 
     def scope(self, index: int) -> str:
         """Under what the lines of a run are kept; found once for a reading of its files."""
@@ -42,7 +50,8 @@ class KeptVerdicts:
     def read(self, index: int) -> Iterator[tuple[Item, Verdict]]:
         """The lines of a run that are still right: the fingerprints of dataset, run and environments are those of now.
 
-        A line that a person's ruling has changed since is left out. Raises ``StoreError``.
+        A line that a person's ruling has changed since is left out. Raises ``StoreError``. ``unread`` tells after the
+        last line which could not be read.
         """
         import msgspec
 
@@ -50,6 +59,7 @@ class KeptVerdicts:
         from eval.scored import decode
 
         wiring = self._wiring
+        self._unread.pop(index, None)
         lines = dict(wiring.store.results(self.scope(index)))
         if not lines:
             return
@@ -61,8 +71,12 @@ class KeptVerdicts:
                     continue
                 try:
                     yield item, decode(payload).verdict
-                except msgspec.DecodeError:
-                    continue  # written by another version of this program
+                except msgspec.DecodeError as error:  # written by another version of this program, or damaged
+                    self._unread[index] = self.unread(index)[0] + 1, str(error)
+
+    def unread(self, index: int) -> tuple[int, str]:
+        """How many lines of a run were there and could not be read, and why the last of them could not."""
+        return self._unread.get(index, (0, ""))
 
     def others(self, index: int) -> list[str]:
         """By which other settings a run of this very content was scored before, in words. Raises ``StoreError``."""
@@ -97,13 +111,23 @@ class KeptVerdicts:
                 found = grouping(item.instance, context.dataset, context.instance)
                 scored = Scored(verdict=scored.verdict, weight=found.weight, slices=found.slices)
             rows.append((key, redact_bytes(encode(scored))))
-        waiting = sum(len(rows) for rows in self._unsaved.values())
-        if waiting >= KEPT_AT_ONCE or time.monotonic() - self._saved_at >= KEPT_EVERY_S:
+        now = time.monotonic()
+        due = self.waiting >= KEPT_AT_ONCE or now - self._saved_at >= KEPT_EVERY_S
+        if due and now - self._refused_at >= REFUSED_WAIT_S:
             self.flush()
 
+    @property
+    def waiting(self) -> int:
+        """How many lines are not committed yet."""
+        return sum(len(rows) for rows in self._unsaved.values())
+
     def flush(self) -> None:
-        """Commit what waits. Raises ``StoreError``."""
+        """Commit what waits. Raises ``StoreError``; what was refused goes on waiting."""
         self._saved_at = time.monotonic()
-        unsaved, self._unsaved = self._unsaved, {}
-        for scope, rows in unsaved.items():
-            self._wiring.store.put_results(scope, rows)
+        try:
+            for scope in list(self._unsaved):
+                self._wiring.store.put_results(scope, self._unsaved[scope])
+                del self._unsaved[scope]
+        except StoreError:
+            self._refused_at = self._saved_at
+            raise

@@ -54,6 +54,18 @@ def decisive(options: Options) -> dict[str, str]:
     return repair | _decisive_of_judge(options)
 
 
+def judge_identity(judge: Any, options: Options) -> str:
+    """A judge with all that decides what it rules, in words: verdicts that two identities gave are not compared.
+
+    Raises ``DataError`` for recorded rulings that cannot be read.
+    """
+    from eval.resume import RULES_VERSION
+
+    parts = [judge.kind, getattr(judge, "model", None), getattr(judge, "prompt_version", None)]
+    parts += [f"{name} {value}" for name, value in _decisive_of_judge(options).items() if value]
+    return " ".join([*(str(part) for part in parts if part), f"rules {RULES_VERSION}"])
+
+
 def _decisive_of_judge(options: Options) -> dict[str, str]:
     kind, _, argument = options.judge.partition(":")
     if kind == "recorded":

@@ -192,6 +192,11 @@ class ToyKept:
     def flush(self) -> None:
         return None
 
+    waiting = 0
+
+    def unread(self, index: int) -> tuple[int, str]:
+        return 0, ""
+
 
 class ToyWiring:
     """What ``vakra_tui.wiring`` gives the screen, with the toy parts."""
@@ -227,6 +232,9 @@ class ToyWiring:
 
     def selects(self, capability: int | None, domain: str, uuid: str) -> bool:
         return self.instance is None or uuid.startswith(self.instance)
+
+    def judge_identity(self) -> str:
+        return str(self.judge.kind)
 
     def use(self, runs: Mapping[str, Any], dataset: Any = None) -> None:
         self.runs, self.run_names = tuple(runs.values()), tuple(runs)

@@ -33,7 +33,8 @@ class TakingVerbs(DebugBase):
             return found
         try:
             asked = await self.app.engine.run(self.session.in_turn(self.session.spoken, self.cursor))
-        except VakraError:
+        except VakraError as error:
+            self.app.toast(f"What the agent's model was asked cannot be read: {error}", warn=True)
             return found
         return (*found, *request_copies(asked, world.agent_base_url))
 

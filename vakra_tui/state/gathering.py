@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from toolenv.values import shortened
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.entry import Entry, EntryKey, entries_of
 from vakra_tui.state.following import Following, News, Readings
 from vakra_tui.state.keeping import Keeping
@@ -97,6 +99,7 @@ class Gathering:
         known = {(entry.capability, entry.domain, entry.uuid): entry for entry in self.listing.entries}
         for index, name in enumerate(self.wiring.run_names):
             kept = await store.run(lambda index=index: list(self.wiring.kept.read(index)))  # type: ignore[misc]
+            self._say_unread(name, *self.wiring.kept.unread(index))
             others = await store.run(self.wiring.kept.others, index) if not kept else []
             if others:
                 self.listing.others[name] = others
@@ -104,6 +107,13 @@ class Gathering:
                 entry = known.get((item.capability, item.domain, item.uuid))
                 if entry is not None and name not in entry.verdicts:
                     entry.learn(name, verdict, kept=True)
+
+    def _say_unread(self, run: str, number: int, why: str) -> None:
+        """Tell that lines are in the store and cannot be read: their rows look as if they were never scored."""
+        if number:
+            lines = count_words(number, "kept verdict", "kept verdicts")
+            anew = f"{key('instances.evaluate-all')} evaluates anew"
+            self.problems = (*self.problems, f"Run {run}: {lines} cannot be read ({shortened(why, 200)}); {anew}.")
 
     def _fingerprints(self) -> tuple[str, ...]:
         return self.wiring.dataset.fingerprint(), *(run.fingerprint() for run in self.wiring.runs)

@@ -224,11 +224,19 @@ class Asking(Playing):
         return await self._requests(index)
 
     async def _requests(self, index: int) -> tuple[RequestRecord, ...]:
-        """As ``spoken``: those that failed before, and of one completion with several calls the one that made them."""
+        """As ``spoken``: those that failed before, and of one completion with several calls the one that made them.
+
+        Raises ``StoreError`` where nothing of them can be read.
+        """
         from sessions.agent.conversation import request_of
 
         timeline = self._ready()
-        kept = [*await self._stored_requests(timeline), *self._unkept]
+        try:
+            kept = [*await self._stored_requests(timeline), *self._unkept]
+        except StoreError:
+            if not self._unkept:
+                raise
+            kept = list(self._unkept)
         owner = owner_of(timeline.tree, timeline.cursor.branch, index)
         mine = [each for each in kept if each.kind == "agent" and each.branch in (None, owner)]
         here = tuple(each for each in mine if each.position == index)
@@ -243,12 +251,9 @@ class Asking(Playing):
         keeper = timeline.keeper
         if store is None or keeper is None:
             return ()
-        try:
-            if self._before is None:
-                self._before = await self._opened_from(store, keeper.ref.id if keeper.ref is not None else None)
-            own = await store.requests(keeper.ref.id) if keeper.ref is not None else ()
-        except StoreError:
-            return ()  # the store's trouble is told in the header already
+        if self._before is None:
+            self._before = await self._opened_from(store, keeper.ref.id if keeper.ref is not None else None)
+        own = await store.requests(keeper.ref.id) if keeper.ref is not None else ()
         return (*self._before, *own)
 
     async def _opened_from(self, store: AsyncStore, own: int | None) -> tuple[RequestRecord, ...]:

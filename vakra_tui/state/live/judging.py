@@ -51,6 +51,7 @@ class Judging(SessionBase):
         if (
             store is None
             or store.read_only
+            or not self.world.judge_identity
             or timeline is None
             or timeline.keeper is None
             or timeline.keeper.ref is None
@@ -64,7 +65,7 @@ class Judging(SessionBase):
             branch=branch,
             steps=steps,
             profile=PROFILE,
-            judge=self.world.judge_kind,
+            judge=self.world.judge_identity,
             passed=verdict.passed,
             body=msgspec.to_builtins(verdict),
         )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from typing import TYPE_CHECKING
 
 from toolenv.errors import DataError, EnvironmentFailure, StoreError, VakraError
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.live.base import RUNNING
 from vakra_tui.state.live.judging import PROFILE, Judging
 from vakra_tui.state.live.playing import Playing
@@ -56,15 +56,21 @@ class Opening(Playing, Judging):
             await self._show(force=True)
 
     async def close(self, at: int | None = None) -> None:
-        """End the live sessions; ``at`` is where the person looked last."""
+        """End the live sessions; ``at`` is where the person looked last.
+
+        Raises ``StoreError`` where that cannot be kept.
+        """
         if self._timeline is None:
             return
         timeline, self._timeline = self._timeline, None
-        if at is not None and timeline.keeper is not None and timeline.keeper.ref is not None:
-            timeline.go_to(at)
-            with contextlib.suppress(StoreError):
+        try:
+            if at is not None and timeline.keeper is not None and timeline.keeper.ref is not None:
+                timeline.go_to(at)
                 await timeline.save_place()
-        await timeline.close()
+        except StoreError as error:
+            raise StoreError(f"The place where you were is not kept: {error}") from error
+        finally:
+            await timeline.close()
 
     async def _open_timeline(self) -> None:
         from sessions.checks import standard_checks
@@ -139,19 +145,27 @@ class Opening(Playing, Judging):
         self._timeline = timeline
 
     def _kept_verdicts(self, stored: StoredSession) -> dict[int, tuple[int, Verdict]]:
-        """Branch -> (steps, verdict) of every branch that was judged as it stands now, by the same judge."""
+        """Branch -> (steps, verdict) of every branch that was judged as it stands now, by the same judge.
+
+        One that cannot be read is told among the problems.
+        """
         import msgspec
 
         from eval.model import Verdict
 
         found: dict[int, tuple[int, Verdict]] = {}
+        judge = self.world.judge_identity
         for kept in sorted(stored.verdicts, key=lambda verdict: verdict.created_at):
             known = 0 <= kept.branch < len(stored.tree.branches)
-            if not known or (kept.profile, kept.judge) != (PROFILE, self.world.judge_kind):
+            if not known or not judge or (kept.profile, kept.judge) != (PROFILE, judge):
                 continue
             if kept.steps == stored.tree.branch(kept.branch).length:
-                with contextlib.suppress(msgspec.ValidationError):
+                try:
                     found[kept.branch] = kept.steps, msgspec.convert(kept.body, Verdict)
+                except msgspec.ValidationError as error:
+                    which = f"Session {stored.summary.key}: the kept verdict of branch {kept.branch}"
+                    anew = f"{key('debugger.evaluate')} evaluates it anew"
+                    self.world.say_problem(f"{which} cannot be read ({error}); {anew}.")
         return found
 
     def _step_event(self, event: StepEvent) -> None:
