@@ -370,7 +370,9 @@ async def test_what_is_sorted_outlives_an_evaluation(store: Store) -> None:
     async with opened(toy.wiring(instance="u-1", store=store, environment=TabledEnvironment(view))) as (app, pilot):
         await go_to(pilot, 2, "t", "t")
         await until_shown(pilot, "n20")
-        await pilot.press("enter", "enter")
+        await pilot.press("enter")
+        await until_shown(pilot, "by id (ascending)")
+        await pilot.press("enter")
         await until_shown(pilot, "by id (descending)")
         scene = debugger(app).scene
         await pilot.press("v")
