@@ -16,8 +16,7 @@ from textual import events
 from textual.widget import AwaitMount
 
 from toolenv.errors import VakraError
-from vakra_tui.evaluating import Evaluating
-from vakra_tui.preparing import import_all, import_debugger, read_styles
+from vakra_tui.preparing import Preparing
 from vakra_tui.screens.instances import InstancesScreen
 from vakra_tui.state.engine import Engine
 from vakra_tui.state.heap import LOOK_EVERY_S, Heap
@@ -55,7 +54,7 @@ READ_AT_ONCE = 100
 """Records whose queries are read for the list between two looks at the screen."""
 
 
-class VakraApp(InTurns, Evaluating):
+class VakraApp(InTurns, Preparing):
     """The debugger on a dataset and its runs; ``wiring`` makes the parts when they are first asked for."""
 
     TITLE = "vakra-tui"
@@ -71,8 +70,6 @@ class VakraApp(InTurns, Evaluating):
         wiring.on_store_wait = self._store_waits
         self.instances = InstancesScreen()
         self.opened = False
-        self.prepared = False
-        """Whether no key has to import anything any more."""
         self._screen_loop: asyncio.AbstractEventLoop | None = None
         self._told_wait = 0.0
         self._interrupted: asyncio.Future[None] | None = None
@@ -163,9 +160,8 @@ class VakraApp(InTurns, Evaluating):
         self.opened = True
         first, run = self._left_at(first)
         await self._painted()
-        await self.engine.call(import_debugger)
-        self._know_styles(await self.engine.call(read_styles))
-        self._import_all()
+        self.prepare()
+        await self.debugger_ready.wait()
         if first is not None:
             # Its session is at work before the store is opened, which takes longer than showing the question.
             await self.open_entry(first, run=run, hint=self.world.wants_hint)
@@ -183,22 +179,10 @@ class VakraApp(InTurns, Evaluating):
         if self.world.wiring.sample:
             self.evaluate_entries(listing.entries)
 
-    @work(group="imports")
-    async def _import_all(self) -> None:
-        """Beside what is opened first, in a thread that nobody waits for."""
-        await asyncio.to_thread(import_all)
-        self.prepared = True
-
-    def _know_styles(self, styles: list[tuple[str, str]]) -> None:
-        """Parse the styles of all screens at once; with each screen that is first opened all would be parsed again."""
-        for path, text in styles:
-            self.stylesheet.add_source(text, read_from=(path, ""))
-        self.stylesheet.parse()
-
     async def _painted(self) -> None:
         """Until the list can be read: what opens the debugger takes longer than that."""
         painted = asyncio.Event()
-        self.call_after_refresh(painted.set)
+        self.instances.call_after_refresh(painted.set)
         await painted.wait()
 
     # --- coming back -------------------------------------------------------------------------------------------------
@@ -381,9 +365,9 @@ class VakraApp(InTurns, Evaluating):
         try:
             await asyncio.wait_for(self.engine.run(self._let_go(debuggers)), CLOSING_S)
         except TimeoutError:
-            pass
+            message = Text(f"vakra-tui: closing took longer than {CLOSING_S:.0f} s; what was done last may not be kept")
         except (VakraError, OSError) as error:
-            message = Text(sanitize(f"vakra-tui: not everything could be closed in order: {error}"))
+            message = Text(sanitize(f"vakra-tui: not everything could be closed in order: {' '.join(_reasons(error))}"))
         self.exit(return_code=code, message=message)
 
     def interrupt(self) -> None:
@@ -411,3 +395,15 @@ class VakraApp(InTurns, Evaluating):
                 closing.push_async_callback(self.world.close)
             for screen in debuggers:
                 closing.push_async_callback(screen.session.in_turn, screen.session.close, screen.behind)
+
+
+def _reasons(error: BaseException) -> list[str]:
+    """What failed, of several things in the order in which they did; a sentence that another quotes is not repeated."""
+    said: list[str] = []
+    failed: BaseException | None = error
+    while failed is not None:
+        text = str(failed)
+        if isinstance(failed, VakraError | OSError) and not any(text in other for other in said):
+            said.append(text)
+        failed = failed.__context__
+    return said[::-1]
