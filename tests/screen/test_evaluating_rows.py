@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 import screen_toy as toy
 from screen_opening import opened
-from screen_reading import until, until_shown
+from screen_reading import shown, until, until_shown
 
 from sessions.store import Store
 from toolenv.errors import EnvironmentFailure
+from vakra_tui.screens.help import HelpScreen
 from vakra_tui.state.entry import Entry
 
 
@@ -71,6 +72,20 @@ async def test_what_is_stopped_ends_and_the_next_begins_afresh(monkeypatch: pyte
         scoring.go_on.set()
         await until(pilot, lambda: not app.evaluating, "the end")
         assert scoring.rows == ["u-1", "u-2", "u-3"]
+
+
+async def test_what_ends_behind_a_dialog_is_shown_once_the_dialog_is_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with opened(wiring()) as (app, pilot):
+        scoring = Scoring()
+        monkeypatch.setattr(app.world, "evaluate", scoring)
+        app.evaluate_entries(app.instances.listing.entries)
+        await until_shown(pilot, "evaluating 1 of 4")
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(app.screen, HelpScreen), "the help")
+        scoring.go_on.set()
+        await until(pilot, lambda: not app.evaluating, "the end")
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.instances and "evaluating" not in shown(app), "the list as it is")
 
 
 async def test_the_program_ends_also_where_something_cannot_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:

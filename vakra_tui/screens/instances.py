@@ -92,6 +92,11 @@ class InstancesScreen(NarrowingVerbs):
         self.draw()
         self.set_interval(FOLLOW_EVERY_S, self._look)
 
+    def on_screen_resume(self) -> None:
+        """What became known while something was on top of the list is shown now."""
+        if self.listing.entries:
+            self.changed()
+
     def welcome(self) -> None:
         """The hint of a first start, until a key is pressed."""
         from vakra_tui.state.panes.head import list_hint
