@@ -90,17 +90,21 @@ class Child:
         if process.stdin is not None:
             process.stdin.close()
         try:
-            if not await self._ended(ENDING_SECONDS):
-                self._kill()
-                await self._ended(KILLED_SECONDS)
+            await self._ended(ENDING_SECONDS)
+        finally:
             self._kill()
+            await self._left()
+
+    async def _left(self) -> None:
+        """Wait a moment until the event loop has heard of the end, which it could not once it is closed."""
+        try:
+            await self._ended(KILLED_SECONDS)
             if self._draining is not None:
                 await asyncio.wait([self._draining], timeout=KILLED_SECONDS)
         finally:
-            self._kill()
             if self._draining is not None:
                 self._draining.cancel()
-            transport = getattr(process, "_transport", None)
+            transport = getattr(self._process, "_transport", None)
             if transport is not None:
                 transport.close()
             if self._log is not None:
