@@ -13,7 +13,6 @@ import tempfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,13 +21,11 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS
 
 from toolenv.dataset import Dataset
-from toolenv.environment import ToolSession
 from toolenv.errors import DataError, EnvironmentFailure
 from toolenv.model import Instance
 from toolenv.native import NativeEnvironment
 from toolenv.remote import RemoteEnvironment
 from toolenv.serve.running import host_and_port, is_local
-from toolenv.serve.server import ToolServer
 
 SERVE = [sys.executable, "-c", "import sys; from vakra_tui.cli import main; sys.exit(main())", "serve"]
 ENDPOINT = {
@@ -315,36 +312,6 @@ async def test_a_client_without_a_session_is_told_how_to_get_one(data: Path) -> 
     async with served(data, 1) as (url, _), Client(url, mode="2026-07-28") as client:
         with pytest.raises(MCPError, match="begin with the initialize handshake"):
             await client.call_tool("get_data", {})
-
-
-async def test_requests_of_one_client_that_come_together_open_one_session(data: Path) -> None:
-    environment, _ = native(data, 2)
-    opened: list[ToolSession] = []
-    closed: list[ToolSession] = []
-
-    class Slow:
-        kind, name = "native", "slow"
-
-        async def open(self, instance: Instance) -> ToolSession:
-            session = await environment.open(instance)
-            await asyncio.sleep(0.01)
-            opened.append(session)
-            inner = session.close
-
-            async def close() -> None:
-                closed.append(session)
-                await inner()
-
-            session.close = close  # type: ignore[method-assign]
-            return session
-
-    server = ToolServer(Slow(), 2, "shop", http=True, version="0")  # type: ignore[arg-type]
-    found = await asyncio.gather(*(server._client(SimpleNamespace(request=None)) for _ in range(3)))
-    assert len({id(client) for client in found}) == 1
-    assert len(opened) == len(closed) + 1
-    await server.close()
-    assert len(opened) == len(closed)
-    await environment.close()
 
 
 async def test_our_own_client_reaches_it_and_outlives_it_in_words(data: Path, tmp_path: Path) -> None:

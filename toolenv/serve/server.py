@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import anyio
@@ -26,7 +28,7 @@ from toolenv.serve.lines import Wire, listed
 
 SESSION_HEADER: Final = "mcp-session-id"
 OPEN_SESSIONS: Final = 256
-"""Sessions of HTTP clients that are kept; the one that was used longest ago is closed first."""
+"""Sessions of HTTP clients that are kept; of those with nothing to answer the one used longest ago is closed first."""
 
 
 def serving_instance(capability: int, domain: str) -> Instance:
@@ -104,31 +106,49 @@ class ToolServer:
             supported_versions=list(HANDSHAKE_PROTOCOL_VERSIONS), capabilities=self.mcp.get_capabilities()
         )
 
-    async def _client(self, context: Any) -> _Client:
-        request = context.request
-        key = request.headers.get(SESSION_HEADER, "") if self._http and request is not None else ""
-        if self._needs_handshake and not key:
-            raise MCPError(
-                code=types.INVALID_REQUEST,
-                message="These tools keep tables between calls: begin with the initialize handshake.",
-            )
-        client = self._sessions.get(key)
+    @asynccontextmanager
+    async def _turn(self, context: Any) -> AsyncIterator[_Client]:
+        """The client that asks, alone with its session, which stays open until it is answered."""
+        key = self._key(context)
+        client, spare = self._sessions.get(key), None
         if client is None:
             try:
                 session = await self._environment.open(self._instance)
             except VakraError as error:
                 raise MCPError(code=types.INTERNAL_ERROR, message=str(error)) from error
             client = self._sessions.setdefault(key, _Client(session))
-            if client.session is not session:  # another request of this client has opened one meanwhile
-                await session.close()
-            while len(self._sessions) > OPEN_SESSIONS:
-                await self._sessions.popitem(last=False)[1].session.close()
+            # Another request of this client may have opened one meanwhile.
+            spare = session if client.session is not session else None
+        client.asking += 1
         self._sessions.move_to_end(key)
-        return client
+        try:
+            if spare is not None:
+                await spare.close()
+            async with client.turn:
+                yield client
+        finally:
+            client.asking -= 1
+            await self._close_oldest()
+
+    def _key(self, context: Any) -> str:
+        request = context.request
+        key: str = request.headers.get(SESSION_HEADER, "") if self._http and request is not None else ""
+        if self._needs_handshake and not key:
+            raise MCPError(
+                code=types.INVALID_REQUEST,
+                message="These tools keep tables between calls: begin with the initialize handshake.",
+            )
+        return key
+
+    async def _close_oldest(self) -> None:
+        """Close what is over the limit, but no session that somebody waits for: those go once they have answered."""
+        idle = [key for key, client in self._sessions.items() if not client.asking]
+        over = len(self._sessions) - OPEN_SESSIONS
+        for client in [self._sessions.pop(key) for key in idle[: max(0, over)]]:
+            await client.session.close()
 
     async def _list_tools(self, context: Any, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-        client = await self._client(context)
-        async with client.turn:
+        async with self._turn(context) as client:
             try:
                 tools = await client.session.list_tools()
             except VakraError as error:
@@ -136,8 +156,7 @@ class ToolServer:
         return types.ListToolsResult(tools=[types.Tool.model_validate(tool) for tool in listed(tools)])
 
     async def _call_tool(self, context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        client = await self._client(context)
-        async with client.turn:
+        async with self._turn(context) as client:
             client.changed = False
             try:
                 result = await client.session.call(params.name, params.arguments or {})
@@ -156,11 +175,12 @@ class ToolServer:
 
 
 class _Client:
-    """The session of one client; its calls take turns."""
+    """The session of one client; its calls take turns. ``asking`` is how many of them are not answered yet."""
 
     def __init__(self, session: ToolSession) -> None:
         self.session = session
         self.turn = asyncio.Lock()
+        self.asking = 0
         self.changed = False
         session.on_tools_changed(self._note)
 
