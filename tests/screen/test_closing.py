@@ -9,9 +9,11 @@ import pytest
 import screen_toy as toy
 from screen_opening import opened
 from screen_reading import debugger, until, until_shown
+from screen_session import predicted, session_on
 
-from sessions.store import Store
-from toolenv.errors import EnvironmentFailure
+from sessions.store import Store, StoredVerdict
+from toolenv.errors import EnvironmentFailure, StoreError
+from vakra_tui.kept import KeptVerdicts
 from vakra_tui.options import Options
 from vakra_tui.state.memory import Memory
 from vakra_tui.state.session_list import when_words
@@ -98,6 +100,104 @@ async def test_leaving_a_session_that_cannot_be_closed_says_so(monkeypatch: pyte
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is app.instances, "the list")
         await until_shown(pilot, "Not everything of the session could be closed")
+
+
+@pytest.mark.asyncio
+async def test_verdicts_that_the_store_refuses_are_told_when_the_screen_is_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wiring: Any = toy.wiring(store=Store.open("sqlite://"), instance="u-1")
+    async with opened(wiring) as (app, pilot):
+
+        def refuses() -> None:
+            raise StoreError("The session store sqlite:// is read-only.")
+
+        monkeypatch.setattr(wiring.kept, "flush", refuses)
+        monkeypatch.setattr(wiring.kept, "waiting", 3)
+        ended: list[tuple[int, str]] = []
+        monkeypatch.setattr(app, "exit", lambda return_code, message: ended.append((return_code, str(message))))
+        await pilot.press("q")
+        await until(pilot, lambda: bool(ended), "the end")
+    ((code, said),) = ended
+    assert code == 0 and said.endswith(": 3 verdicts are not kept: The session store sqlite:// is read-only.")
+
+
+class Refusing:
+    """A store whose ``put_results`` is refused as long as ``full`` says so."""
+
+    read_only = False
+
+    def __init__(self) -> None:
+        self.full = True
+        self.kept: list[str] = []
+        self.asked = 0
+
+    def put_results(self, scope: str, rows: list[tuple[str, bytes]]) -> None:
+        self.asked += 1
+        if self.full:
+            raise StoreError("no space is left")
+        self.kept += [key for key, _ in rows]
+
+
+def test_what_the_store_refused_is_kept_when_it_can_be(tmp_path: Path) -> None:
+    store: Any = Refusing()
+    wiring: Any = type("Wired", (), {"store": store})()
+    kept = KeptVerdicts(wiring)
+    kept._unsaved = {"a": [("1", b""), ("2", b"")], "b": [("3", b"")]}
+    with pytest.raises(StoreError):
+        kept.flush()
+    assert (kept.waiting, store.asked) == (3, 1)
+    store.full = False
+    kept.flush()
+    assert store.kept == ["1", "2", "3"] and kept.waiting == 0
+
+
+@pytest.mark.asyncio
+async def test_kept_verdicts_of_the_list_that_cannot_be_read_are_told() -> None:
+    wiring: Any = toy.wiring(store=Store.open("sqlite://"))
+    wiring.kept.unread = lambda index: (12, "Object missing required field `passed`")
+    world: Any = World(wiring)
+    world.open()
+    await world.read_verdicts()
+    (said,) = (problem for problem in world.problems if "cannot be read" in problem)
+    assert said.endswith(
+        ": 12 kept verdicts cannot be read (Object missing required field `passed`); V evaluates anew."
+    )
+    await world.close()
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("identity", ["openai one-model rules 1", "openai another rules 1", ""])
+async def test_a_verdict_of_another_judge_does_not_pass_as_this_ones(identity: str) -> None:
+    store = Store.open("sqlite://")
+    calls: Any = (("get_top_brand", {}),)
+    wiring: Any = toy.wiring(store=store, runs=predicted(*calls))
+    wiring.judge_identity = lambda: "openai one-model rules 1"
+    async with session_on(wiring):
+        pass
+    again: Any = toy.wiring(store=store, runs=predicted(*calls))
+    again.judge_identity = lambda: identity
+    world: Any = World(again)
+    world.open()
+    session: Any = world.session(world.listing.entries[0])
+    session.subject = session._load()
+    await session._open_timeline()
+    assert bool(session._verdicts) == (identity == "openai one-model rules 1")
+
+
+@pytest.mark.asyncio
+async def test_a_kept_verdict_that_cannot_be_read_is_told() -> None:
+    store = Store.open("sqlite://")
+    async with session_on(toy.wiring(store=store)):
+        pass
+    (summary,) = store.sessions("person").items
+    verdict = StoredVerdict(branch=0, steps=summary.steps, profile="paper", judge="offline", passed=None, body={"x": 1})
+    store.put_verdict(summary.id, verdict)
+    world: Any = World(toy.wiring(store=store))  # type: ignore[arg-type]
+    world.open()
+    await world.session(world.listing.entries[0]).open()
+    (said,) = (problem for problem in world.problems if "cannot be read" in problem)
+    assert f"Session {summary.key}: the kept verdict of branch 0" in said and said.endswith("v evaluates it anew.")
 
 
 def test_a_folder_that_cannot_be_looked_into_is_as_good_as_none(tmp_path: Path) -> None:

@@ -18,8 +18,9 @@ from sessions.trajectory import Answer, CallTool, Step
 from toolenv.model import ToolCall, ToolResult
 from vakra_tui.screens.instances import InstancesScreen
 from vakra_tui.screens.sessions import SessionsScreen
+from vakra_tui.state.keeping import Keeping
 from vakra_tui.state.lines import plain
-from vakra_tui.state.session_list import PAGE, Part, SessionList, done_words, needed
+from vakra_tui.state.session_list import PAGE, Asked, Part, SessionList, done_words, needed, read_part, session_of
 
 HERE = "sha256:toy"
 
@@ -110,6 +111,8 @@ async def test_what_was_merely_looked_at_is_told_apart(address: str) -> None:
         await pilot.press("a")
         await until_shown(pilot, "(a lists them)")
         await pilot.press("slash", *"brand")
+        await until_shown(pilot, "1 step found in sessions of the debugger · 1 merely looked at (a searches")
+        await pilot.press("enter", "a")
         await until_shown(pilot, "2 steps found in sessions of the debugger")
 
 
@@ -152,6 +155,27 @@ async def test_a_session_opens_where_it_was_left(address: str) -> None:
         assert shown.scene.executed == 4
         await pilot.press("escape")
         assert isinstance(app.screen, SessionsScreen)
+
+
+async def test_a_search_leaves_out_what_was_merely_looked_at(address: str) -> None:
+    """Page by page, until there is a page of steps of sessions in which something was done."""
+    store = Store.open(address)
+    call = CallTool(call=ToolCall(name="get_top_brand", arguments={}))
+    for index in range(PAGE + 40):
+        actor = "human" if index < 3 else "recording"
+        session = store.create_session(NewSession(instance=toy.instance(f"u-{index}"), dataset=HERE, run="gone"))
+        step = Step(actor=actor, decision=call, result=ToolResult(text=f"the Zanzibar file {index}"))
+        store.append(session.id, 0, 0, (step,))
+    keeping = Keeping(lambda: store)
+    part = await read_part(keeping, Asked(query="zanzibar"), None)
+    assert [session_of(row).uuid for row in part.rows] == ["u-2", "u-1", "u-0"] and not part.more
+    first = await read_part(keeping, Asked(query="zanzibar", everything=True), None)
+    rest = await read_part(keeping, Asked(query="zanzibar", everything=True), first.rows[-1])
+    assert (len(first.rows), first.more, len(rest.rows), rest.more) == (PAGE, True, 40, False)
+    listed = SessionList(HERE, Asked(query="zanzibar"))
+    listed.add(part)
+    assert listed.counts().startswith("3 steps found in sessions of the debugger")
+    assert f"{PAGE + 37} merely looked at (a searches them too)" in listed.counts()
 
 
 async def test_a_step_that_was_found_is_where_its_session_opens(address: str) -> None:

@@ -19,6 +19,7 @@ from vakra_tui.state.lines import Line, Role, Span, line
 from vakra_tui.text import count_words, one_line
 
 if TYPE_CHECKING:
+    from sessions.store import AsyncStore
     from vakra_tui.state.keeping import Keeping
 
 PAGE = 100
@@ -88,12 +89,25 @@ async def read_part(keeping: Keeping, asked: Asked, after: Row | None) -> Part:
         raise StoreError(keeping.problem)
     counts = await store.session_counts(asked.kind)
     if asked.query.strip():
-        hits = await store.search(asked.query, asked.kind, PAGE + 1, after.id if after is not None else None)
+        hits = await _found(store, asked, after, worked=leaves_out(asked, counts))
         return Part(hits[:PAGE], len(hits) > PAGE, counts)
     summary = session_of(after) if after is not None else None
     before = (summary.updated_at, summary.id) if summary is not None else None
     page = await store.sessions(asked.kind, PAGE, before, worked=leaves_out(asked, counts))
     return Part(page.items, page.next is not None, counts)
+
+
+async def _found(store: AsyncStore, asked: Asked, after: Row | None, *, worked: bool) -> tuple[Hit, ...]:
+    """The steps behind ``after`` that hold the words, one more than a page; ``worked``: of sessions worked in alone."""
+    found: list[Hit] = []
+    before = after.id if after is not None else None
+    while len(found) <= PAGE:
+        hits = await store.search(asked.query, asked.kind, PAGE + 1, before)
+        found += [hit for hit in hits if hit.session.worked or not worked]
+        if len(hits) <= PAGE:
+            break
+        before = hits[-1].id
+    return tuple(found[: PAGE + 1])
 
 
 def leaves_out(asked: Asked, counts: SessionCounts) -> bool:
@@ -226,8 +240,10 @@ class SessionList:
         if not self.rows and not self.more:
             if self.asked.query.lstrip().startswith("~"):
                 return "no step matches: filters with ~ are for the list of instances; here words are looked for"
-            return "no step of a stored session matches" if self.asked.query.strip() else f"no session {of} is stored"
-        words = [f"{number} {of}", *([] if found == "step" else self._about_looking())]
+            if self.asked.query.strip():
+                return " \u00b7 ".join(["no step of a stored session matches", *self._about_looking()])
+            return f"no session {of} is stored"
+        words = [f"{number} {of}", *self._about_looking()]
         others = sum(session_of(row).dataset != self.here for row in self.rows)
         words += [f"{others:,} of another dataset (\u2260)"] if others else []
         return " \u00b7 ".join(words)
@@ -239,7 +255,9 @@ class SessionList:
             return []
         if not self.counted.worked:
             return ["nothing was done but looking"]
-        how = "lists them" if leaves_out(self.asked, self.counted) else "leaves them out"
+        searched = bool(self.asked.query.strip())
+        adds, omits = ("searches them too", "leaves them out") if searched else ("lists them", "leaves them out")
+        how = adds if leaves_out(self.asked, self.counted) else omits
         return [f"{looked:,} merely looked at ({key('sessions.everything')} {how})"]
 
 
