@@ -10,6 +10,7 @@ import json
 import re
 from typing import Final
 
+from toolenv import long_json
 from toolenv.model import Json
 
 MAX_DEPTH: Final = 100
@@ -35,7 +36,7 @@ class TooDeep(ValueError):
 def decoded(text: str | bytes) -> Json:
     """The value of a JSON text. Raises ValueError, and nothing else, for what is not JSON or is nested too deeply."""
     try:
-        value: Json = json.loads(text)
+        value = long_json.loads(text)
     except RecursionError as error:
         raise TooDeep from error
     if is_too_deep(value):

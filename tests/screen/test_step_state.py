@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from screen_tables import View
 
 from sessions.trajectory import CallTool, Step
+from toolenv.decoding import decoded
 from toolenv.errors import DataError
 from toolenv.exchange import KEPT_TEXT, RawMessage, WireExchange
 from toolenv.model import Json, ToolCall, ToolResult, ToolSpec
@@ -26,7 +27,6 @@ from vakra_tui.state.panes.no_table import no_table
 from vakra_tui.state.panes.protocol import StepProtocol, protocol_source
 from vakra_tui.state.panes.steps import step_line
 from vakra_tui.state.quirks import quirks
-from vakra_tui.state.reading import decoded
 from vakra_tui.state.response import RawText, document, passage_lines, passages, peek_lines, read, scored
 from vakra_tui.state.rows import same_response
 from vakra_tui.state.scene import ArgumentRow, Origin, Scene, StepRow
@@ -335,27 +335,6 @@ def test_any_two_values_can_be_compared(left: Json, right: Json) -> None:
 
 
 # --- large texts ------------------------------------------------------------------------------------------------------
-
-BLANKS = st.sampled_from(["", " ", "\n\t "])
-
-
-@given(JSON, st.integers(min_value=0, max_value=3), st.text(max_size=3))
-@settings(max_examples=200, deadline=None)
-def test_a_text_decoded_in_parts_gives_what_the_whole_gives(value: Json, indent: int, behind: str) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("vakra_tui.state.reading.SMALL", 0)
-        patch.setattr("vakra_tui.state.reading.BATCH", 3)
-        several = [value, {"b": value}, value, 1, "],", value, {"c": "},"}, value]
-        for text in (json.dumps(value, indent=indent or None), json.dumps({"a": several}), json.dumps([*several, 1])):
-            assert decoded(text) == json.loads(text)
-            for broken in (text + behind, text[:-1], text.replace(",", ",,", 1), text.replace(":", "", 1)):
-                try:
-                    expected = json.loads(broken)
-                except ValueError:
-                    with pytest.raises(ValueError, match=r"."):
-                        decoded(broken)
-                else:
-                    assert decoded(broken) == expected
 
 
 def test_a_large_text_is_read_as_a_small_one_is() -> None:

@@ -10,18 +10,18 @@ from screen_opening import opened
 from screen_toy import wiring
 
 from sessions.store import Store
+from toolenv.long_json import SHORT
 from vakra_tui.state import response
-from vakra_tui.state.reading import SMALL
 from vakra_tui.state.response import read
 from vakra_tui.state.uncollected import no_cycles
 
 
 def test_a_long_response_is_decoded_without_a_collection(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = json.dumps([{"number": number} for number in range(SMALL // 10)])
+    text = json.dumps([{"number": number} for number in range(SHORT // 10)])
     asked: list[bool] = []
     decode = response.decoded
     monkeypatch.setattr(response, "decoded", lambda text: asked.append(gc.isenabled()) or decode(text))
-    assert len(read(text).value) == SMALL // 10
+    assert len(read(text).value) == SHORT // 10
     assert read("[1]").value == [1]
     assert asked == [False, True]
     assert gc.isenabled()

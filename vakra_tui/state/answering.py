@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
+from toolenv.decoding import decoded
 from toolenv.model import Json, Value
-from vakra_tui.state.reading import decoded
 from vakra_tui.state.scene import StepRow
 
 LONGEST_READ = 20_000
@@ -38,7 +38,7 @@ def offered(row: StepRow | None, looked_at: Json = None, where: str = "") -> Off
         return Offered()
     try:
         value = decoded(result.text)
-    except (ValueError, RecursionError):
+    except ValueError:
         return Offered()
     lone = _lone(value)
     return _of(lone, f"the only value of the response of step {row.number}") if lone is not None else Offered()

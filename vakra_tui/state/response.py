@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Literal, TypeGuard
 
 import msgspec
 
-from toolenv.decoding import is_too_deep
+from toolenv.decoding import decoded
+from toolenv.long_json import SHORT
 from toolenv.model import Json
 from vakra_tui.state.json_tree import JsonTree, scalar_line
 from vakra_tui.state.lines import BLANK, HANG, Line, Lines, LineSource, Span, line
-from vakra_tui.state.reading import SMALL, decoded
 from vakra_tui.state.uncollected import no_cycles
 from vakra_tui.text import count_words, one_line, sanitize, size_words
 
@@ -61,9 +61,7 @@ def read(text: str) -> Shape:
     if head and head in '{["-0123456789tfnNI':
         try:
             value = _decoded(text)
-        except (ValueError, RecursionError):
-            return Shape(kind="text", text=text)
-        if is_too_deep(value):
+        except ValueError:
             return Shape(kind="text", text=text)
         if _is_peek(value):
             return Shape(kind="table", text=text, value=value)
@@ -75,7 +73,7 @@ def read(text: str) -> Shape:
 
 
 def _decoded(text: str) -> Json:
-    if len(text) <= SMALL:
+    if len(text) <= SHORT:
         return decoded(text)
     with no_cycles():
         return decoded(text)
