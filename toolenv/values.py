@@ -26,6 +26,7 @@ from typing import Final
 
 from toolenv.decoding import decoded
 from toolenv.model import Json
+from toolenv.parts import PART, cuts
 
 Atom = str | int | float | bool | None
 """A scalar of decoded JSON."""
@@ -43,15 +44,38 @@ _NUMBER_IN_TEXT = re.compile(
     rf"(?<!\w)(?<!\w-)(?<![0-9][.:/])(?:(?<![\w)])[-+])?(?:[0-9](?:\.[0-9]+)?e[-+][0-9]{{2,3}}|{_INTEGER_PART}(?:\.[0-9]+)?)"
     r"(?!\w)(?!\.[0-9])(?![-:/][0-9])(?!-\w)"
 )
+_NUMBER_BORDER = re.compile(r"[\s\"'()\[\]{};]|(?<=[^\W\d_eE])(?=[^\W\d_eE])")
+"""Where no number goes on, and none ends because of what is behind."""
+_TEXT_BORDER = re.compile(r"(?=[ \t\n\r])|(?<=[!-~])(?=[!-~])")
+"""Where what is before and what is behind are normalised by themselves."""
 _PRINTED_FLOATS: Final = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf, "Infinity": math.inf}
 
 
 def normal_text(text: str) -> str:
     """NFKC, white space folded to single blanks and trimmed, case folded; applying it twice changes nothing."""
+    if len(text) > 2 * PART:
+        return _long_normal_text(text)
+    return _normal_part(text)
+
+
+def _normal_part(text: str) -> str:
     if text.isascii():
         return " ".join(text.split()).lower()
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return " ".join(folded.split())
+
+
+def _long_normal_text(text: str) -> str:
+    """The same, part by part: what stands before a blank or a sign of ASCII does not depend on what is behind it."""
+    made: list[str] = []
+    blank = False
+    for start, end in cuts(text, _TEXT_BORDER):
+        part = text[start:end]
+        blank = blank or part[0].isspace()
+        if normal := _normal_part(part):
+            made += [" ", normal] if blank and made else [normal]
+            blank = False
+    return "".join(made)
 
 
 def number_of(text: str) -> int | float | None:
@@ -281,10 +305,11 @@ def numbers_in(text: str) -> Iterator[tuple[int, int, int | float]]:
     Parts of identifiers, dates, times, ranges and versions (``TR000_1``, ``2013-07-26``, ``10:30``) are none.
     """
     lowered = text.replace("\u2212", "-")
-    for found in _NUMBER_IN_TEXT.finditer(lowered):
-        value = number_of(found.group())
-        if value is not None:
-            yield found.start(), found.end(), value
+    for start, end in cuts(lowered, _NUMBER_BORDER):
+        for found in _NUMBER_IN_TEXT.finditer(lowered, start, end):
+            value = number_of(found.group())
+            if value is not None:
+                yield found.start(), found.end(), value
 
 
 def occurs(value: Atom, text: str) -> bool:
