@@ -1,4 +1,4 @@
-"""Lets the tests of this folder import its helper modules."""
+"""Lets the tests of this folder import its helper modules, and gives empty stores."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from sessions.store import Store
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -29,3 +31,10 @@ def store_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
         connection.execute(f"CREATE SCHEMA {schema}".encode())
         yield f"{server}{'&' if '?' in server else '?'}options=-csearch_path%3D{schema}"
         connection.execute(f"DROP SCHEMA {schema} CASCADE".encode())
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[Store]:
+    store = Store.open(store_url)
+    yield store
+    store.close()

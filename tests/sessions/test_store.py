@@ -1,12 +1,10 @@
-"""The store on every kind of database: what goes in comes out, said twice it changes nothing, secrets stay outside."""
+"""The store on every kind of database: what goes in comes out, and said twice it changes nothing."""
 
 from __future__ import annotations
 
 import math
 import sqlite3
 import threading
-import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +13,12 @@ import pytest
 from counting import make_instance
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import event, text
+from sqlalchemy import event
+from store_steps import STRANGE, begun, executed, made, rows
 
 from sessions.branches import Branch, Cursor, Drift
-from sessions.breakpoints import Breakpoint
-from sessions.redaction import REDACTED, redact_text, register_secret
 from sessions.store import (
     AsyncStore,
-    ExecutedRecord,
     Flag,
     Mark,
     NewSession,
@@ -33,46 +29,9 @@ from sessions.store import (
     StoredVerdict,
 )
 from sessions.store.conflicts import BranchConflict
-from sessions.trajectory import Answer, CallTool, GiveUp, Message, Step, Trajectory
+from sessions.trajectory import Answer, CallTool, Step
 from toolenv.errors import StoreError
 from toolenv.model import ToolCall, ToolResult
-
-
-@pytest.fixture
-def store(store_url: str) -> Iterator[Store]:
-    store = Store.open(store_url)
-    yield store
-    store.close()
-
-
-def made(name: str, response: str = "ok", **arguments: Any) -> Step:
-    call = ToolCall(name=name, arguments=arguments)
-    return Step(actor="agent", decision=CallTool(call=call), result=ToolResult(text=response, duration_s=0.5))
-
-
-def begun(store: Store, *steps: Step, **new: Any) -> SessionRef:
-    session = store.create_session(NewSession(instance=make_instance(), **new))
-    store.append(session.id, 0, 0, steps)
-    return session
-
-
-def rows(store: Store, table: str) -> int:
-    return int(store.read(lambda connection: connection.execute(text(f"SELECT count(*) FROM {table}")).scalar_one()))
-
-
-STRANGE = (
-    made("odd", "NUL \0, lone \ud800, \U0001f600, \x1b[2J", value=math.inf, big=2**80, deep=[{"a": [None, True]}]),
-    Step(actor="human", decision=Message(role="assistant", text="words")),
-    Step(
-        actor="recording",
-        decision=CallTool(call=ToolCall(name="raw", arguments={}, raw_arguments="[1", id="c1", label="L")),
-        result=ToolResult(text="no", is_error=True, failed=True, error_kind="refused_arguments", notes=("S7",)),
-        executed_arguments={"a": 1},
-        opening=True,
-    ),
-    Step(actor="agent", decision=GiveUp(reason="tired")),
-    Step(actor="agent", decision=Answer(text="42")),
-)
 
 
 def test_steps_come_back_as_they_were(store: Store) -> None:
@@ -163,26 +122,6 @@ def test_the_list_is_paged_newest_first_and_batches_are_apart(store: Store) -> N
     assert store.sessions(uuid="u-2").items == ()
 
 
-def executed(answer: str = "done", side: Any = "prediction") -> ExecutedRecord:
-    steps = (made("get_team_wins", "48 wins", team="Boston"), Step(actor="recording", decision=Answer(text=answer)))
-    return ExecutedRecord(
-        instance=make_instance(), trajectory=Trajectory(instance=make_instance(), steps=steps), side=side, run="r1"
-    )
-
-
-def test_executed_sides_are_replaced_and_not_doubled(store: Store) -> None:
-    for answer in ("one", "two"):
-        store.put_results(
-            "scope", [("u-1", answer.encode())], executed=[executed(answer), executed(side="ground_truth")]
-        )
-    assert list(store.results("scope")) == [("u-1", b"two")]
-    items = store.sessions("batch").items
-    assert sorted(item.title for item in items) == ["ground truth", "prediction"]
-    answers = {store.load(item.key).tree.trajectory(0).answer for item in items}
-    assert answers == {"two", "done"}
-    assert store.search("one", "batch") == ()
-
-
 def test_search_finds_what_steps_hold(store: Store) -> None:
     session = begun(
         store,
@@ -234,66 +173,6 @@ def test_hits_are_paged(store: Store) -> None:
     assert [hit.position for hit in (*first, *rest)] == list(range(9, -1, -1))
 
 
-def test_a_deleted_session_is_gone_everywhere(store: Store) -> None:
-    gone = begun(store, made("a", "unique words here " * 1000))
-    kept = begun(store, made("a", "other words"))
-    store.put_note(gone.id, "look")
-    assert store.delete(gone.id)
-    assert not store.delete(gone.id)
-    assert store.search("unique") == ()
-    assert [hit.session.id for hit in store.search("words")] == [kept.id]
-    assert rows(store, "note") == 0 and rows(store, "payload") == 1
-    assert store.check() == []
-
-
-def test_what_a_person_keeps(store: Store) -> None:
-    session = begun(store, made("a"), dataset="sha256:d")
-    note = store.put_note(session.id, "is this right?", 0, 0)
-    dropped = store.put_note(session.id, "no")
-    store.drop_note(dropped)
-    store.put_mark(session.id, Mark(name="m", place=Cursor(branch=0, at=0)))
-    store.put_mark(session.id, Mark(name="m", place=Cursor(branch=0, at=1)))
-    verdict = StoredVerdict(branch=0, steps=1, profile="paper", judge="offline", passed=False, body={"x": [1]})
-    store.put_verdict(session.id, verdict)
-    store.place(session.id, Cursor(branch=0, at=1), 0)
-    loaded = store.load(session.key)
-    assert [(each.id, each.text, each.branch, each.position) for each in loaded.notes] == [
-        (note, "is this right?", 0, 0)
-    ]
-    assert loaded.marks == (Mark(name="m", place=Cursor(branch=0, at=1)),)
-    store.drop_mark(session.id, "another")
-    assert store.load(session.key).marks
-    store.drop_mark(session.id, "m")
-    assert store.load(session.key).marks == ()
-    assert msgspec.structs.replace(loaded.verdicts[0], created_at=0.0) == verdict
-    assert (loaded.summary.passed, loaded.cursor, loaded.tree.promoted) == (False, Cursor(branch=0, at=1), 0)
-
-    store.put_flag(Flag(dataset="sha256:d", uuid="u-1", kind="ground truth wrong", text="no"))
-    store.put_flag(Flag(dataset="sha256:d", uuid="u-1", kind="ground truth wrong", text="yes"))
-    store.put_flag(Flag(dataset="sha256:e", uuid="u-1", kind="ambiguous"))
-    assert [flag.text for flag in store.flags("sha256:d")] == ["yes"]
-    store.drop_flag("sha256:d", "u-1", "ground truth wrong")
-    assert [flag.kind for flag in store.flags()] == ["ambiguous"]
-
-    assert [each.session_id for each in store.touched("sha256:d")] == [session.id]
-    store.touch("sha256:d", "u-9")
-    assert [each.uuid for each in store.touched("sha256:d")] == ["u-9", "u-1"]
-
-    run = RunRecord(fingerprint="sha256:r", name="r1", path="/runs/r1", detail={"model": "m"})
-    store.put_run(run)
-    store.put_run(run)
-    assert [(each.name, each.detail) for each in store.runs()] == [("r1", {"model": "m"})]
-
-    breakpoints = (Breakpoint(kind="error"), Breakpoint(kind="filter", value="~err", enabled=False))
-    store.put_breakpoints((Breakpoint(kind="slow", value="1"),))
-    store.put_breakpoints(breakpoints)
-    assert store.breakpoints() == breakpoints
-
-    request = RequestRecord(kind="agent", model="m", request={"messages": []}, response={"a": 1}, usage={"total": 3})
-    store.put_request(session.id, request)
-    assert [msgspec.structs.replace(each, created_at=0.0) for each in store.requests(session.id)] == [request]
-
-
 @pytest.mark.parametrize(
     "spoil",
     [
@@ -335,113 +214,6 @@ def test_what_strict_json_has_no_word_for_comes_back(store: Store) -> None:
         assert repr(store.load(session.key).verdicts[-1].body) == repr({"x": odd})
         assert repr(store.requests(session.id)[-1].response) == repr(odd)
         assert repr(next(run.detail for run in store.runs() if run.fingerprint == repr(odd))) == repr({"x": odd})
-
-
-def test_results_rulings_and_what_a_person_ruled(store: Store) -> None:
-    store.put_results("one", [(f"u{n:04}", b'{"n": %d}' % n) for n in range(1200)])
-    store.put_results("one", [("u0000", b'{"n": "again"}')])
-    store.put_results("two", [("u0000", b"{}")])
-    found = dict(store.results("one"))
-    assert len(found) == 1200 and found["u0000"] == b'{"n": "again"}'
-    store.forget_results("one")
-    assert list(store.results("one")) == [] and list(store.results("two")) == [("u0000", b"{}")]
-
-    assert store.ruling("k") is None
-    store.put_ruling("k", b'{"ruling": "pass"}')
-    store.put_ruling("k", b'{"ruling": "fail"}')
-    assert store.ruling("k") == b'{"ruling": "fail"}'
-
-    store.put_human_ruling("d", "r", "u", "grounded", {"outcome": "pass"})
-    store.put_human_ruling("d", "r", "u", "consistent", {"outcome": "fail"})
-    store.put_human_ruling("d", "r", "u", "consistent", None)
-    assert store.human_rulings("d", "r") == {("u", "grounded"): {"outcome": "pass"}}
-    assert store.human_rulings("d", "other") == {}
-
-
-SECRET = "vk-test-0123456789-abcdef"
-SECRETIVE = (
-    f"Authorization: Bearer {SECRET}\n",
-    f'{{"authorization": "Basic {SECRET}"}}',
-    f"https://person:{SECRET}@example.org/v1",
-    f"https://example.org/v1?api_key={SECRET}&x=1",
-    f"the key is {SECRET}",
-    f"api_key = '{SECRET}'",
-)
-
-
-def test_secrets_are_written_nowhere(
-    store: Store, store_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("VAKRA_TUI_JUDGE_API_KEY", SECRET)
-    text_ = "\n".join(SECRETIVE)
-    session = begun(
-        store,
-        made("call", text_ + "x" * 5000, header=text_),
-        Step(actor="human", decision=Answer(text=text_)),
-        title=text_,
-        dataset_path=text_,
-        run=text_,
-        environment=text_,
-    )
-    store.put_note(session.id, text_)
-    store.put_request(session.id, RequestRecord(kind="judge", model=text_, request={"headers": text_}, error=text_))
-    store.put_results("scope", [("u", text_.encode())])
-    store.put_ruling("k", text_.encode())
-    store.put_ruling("compressed", zlib.compress(text_.encode()))
-    store.put_run(RunRecord(fingerprint="f", name=text_, path=text_, detail={"url": text_}))
-    store.put_flag(Flag(dataset="d", uuid="u", kind="k", text=text_))
-    store.put_human_ruling("d", "r", "u", "g", {"reason": text_})
-    store.put_verdict(
-        session.id, StoredVerdict(branch=0, steps=2, profile="p", judge=text_, passed=None, body={"t": text_})
-    )
-    loaded = store.load(session.key)
-    for step in loaded.tree.steps(0):
-        assert SECRET not in repr(step)
-    assert (
-        SECRET not in repr(loaded)
-        and SECRET not in repr(store.requests(session.id))
-        and SECRET not in repr(store.runs())
-    )
-    ruling = store.ruling("compressed")
-    assert ruling is not None and SECRET.encode() not in zlib.decompress(ruling)
-    assert SECRET not in repr(list(store.results("scope"))) and SECRET not in repr(store.human_rulings("d", "r"))
-    assert store.search("0123456789") == ()
-    if store_url.startswith("sqlite"):
-        store.close()
-        for file in tmp_path.iterdir():
-            assert SECRET.encode() not in file.read_bytes()
-
-
-def test_compressed_rulings_without_secrets_stay_as_they_are(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    payload = zlib.compress(b"a ruling of no secret " + bytes(range(256)))
-    monkeypatch.setenv("VAKRA_TUI_JUDGE_API_KEY", payload[-40:].decode("utf-8", "surrogateescape"))
-    store.put_ruling("k", payload)
-    assert store.ruling("k") == payload
-
-
-@pytest.mark.parametrize("secretive", SECRETIVE)
-def test_secrets_are_known_by_their_form_too(secretive: str) -> None:
-    if secretive.startswith("the key"):
-        register_secret(SECRET + "-registered")
-        secretive = f"the key is {SECRET}-registered"
-    assert SECRET not in redact_text(secretive)
-    assert REDACTED in redact_text(secretive)
-    assert redact_text(redact_text(secretive)) == redact_text(secretive)
-
-
-@pytest.mark.parametrize(
-    "harmless",
-    [
-        "Basic understanding of authorization: Parliament approved it.",
-        "The bearer certificates of 1923 were sold.",
-        "https://example.org/a@b?page=2&sort=key",
-        '{"key_name": "id", "api": "v1", "token_count": 12}',
-        "task-force skating, risk-averse, ask-me-anything-about-this",
-        "mail me at a@b.org: ok",
-    ],
-)
-def test_ordinary_text_stays(harmless: str) -> None:
-    assert redact_text(harmless) == harmless
 
 
 def test_opening_a_session_takes_the_same_number_of_statements(store: Store) -> None:
