@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
@@ -18,6 +19,7 @@ from textual.geometry import Offset
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
+from toolenv.errors import DataError
 from toolenv.values import shortened
 from vakra_tui import ink, themes
 from vakra_tui.state.commands import chosen, commands_of, key_words
@@ -68,6 +70,7 @@ class Chrome(TypeAhead):
             self._filters.append(ink.Ink())
             self.register_theme(ink.INK)
             self.theme = ink.INK.name
+        self._told_forgetting = False
         self.tells_own_errors: bool | None = None
         self._errors: deque[float] = deque(maxlen=ERRORS_TOLD)
 
@@ -159,7 +162,21 @@ class Chrome(TypeAhead):
         changed = msgspec.structs.replace(self.remembered, **changes)
         if changed != self.remembered:
             self.remembered = changed
-            self.engine.post(self.engine.loop, remember, self.memory.folder, changed)
+            self.engine.post(self.engine.loop, self._write, changed)
+
+    def _write(self, changed: Remembered) -> None:
+        """In the engine thread: write what is remembered; that it cannot be written is told once."""
+        try:
+            remember(self.memory.folder, changed)
+        except DataError as error:
+            if not self._told_forgetting:
+                self._told_forgetting = True
+                told = f"Layout, theme and place will not be remembered: {error}"
+                self.from_engine(partial(self.toast, told, warn=True))
+
+    def from_engine(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Called in the engine thread: have ``function`` called on the screen's event loop."""
+        raise NotImplementedError
 
     def keep_layout(self, layout: Layout) -> None:
         """Remember the debugger's panes."""

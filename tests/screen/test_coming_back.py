@@ -14,6 +14,7 @@ from screen_opening import opened
 from screen_reading import debugger, rows, shown, squeezed, until, until_settled, until_shown
 
 from sessions.store import Store
+from toolenv.errors import DataError
 from vakra_tui.app import VakraApp
 from vakra_tui.screens.debugger import DebuggerScreen
 from vakra_tui.screens.instances import InstancesScreen
@@ -46,10 +47,26 @@ def test_a_damaged_file_is_as_good_as_none(tmp_path: Path, damage: bytes) -> Non
     assert recall(tmp_path) == Remembered()
 
 
-def test_a_folder_that_cannot_be_used_is_no_problem(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_used_says_so(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    remember(tmp_path / "file", Remembered())
+    with pytest.raises(DataError, match=r"screen\.json cannot be written: "):
+        remember(tmp_path / "file", Remembered())
     assert recall(tmp_path / "file") == Remembered()
+
+
+async def test_that_nothing_is_remembered_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("")
+    async with opened(toy.wiring(instances=[toy.instance("u-1")], store=Store.open("sqlite://"))) as (app, pilot):
+        monkeypatch.setattr(app.memory, "folder", tmp_path / "file")
+        told: list[str] = []
+        monkeypatch.setattr(app, "toast", lambda text, warn=False: told.append(text))
+        app.keep(theme="light")
+        await until(pilot, lambda: bool(told), "a note")
+        app.keep(theme="dark")
+        await app.engine.call(lambda: None)
+        await pilot.pause()
+    assert len(told) == 1
+    assert told[0].startswith("Layout, theme and place will not be remembered: ")
 
 
 def test_the_log_of_errors_does_not_grow_for_ever(tmp_path: Path) -> None:

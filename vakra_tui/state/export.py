@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Literal
 from sessions.trajectory import CallTool, Trajectory
 from toolenv.decoding import decoded_file, what_is_wrong
 from toolenv.errors import DataError
-from toolenv.files import path_of, written_whole
+from toolenv.files import path_of
 from toolenv.model import CAPABILITY_DIRS, Instance, Json
 from vakra_tui.forms import FORMS, Exported, rendered
 from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.outside import file_name
+from vakra_tui.state.small_files import refuse_endless, write_small
 
 if TYPE_CHECKING:
     from vakra_tui.state.scene import Scene
@@ -69,12 +70,7 @@ def export_form(form: str, place: str, one: Exported) -> Path:
     Raises ``DataError`` where there is nothing of that form, or the file cannot be written.
     """
     path = path_of(place)
-    payload = rendered([one], form, single=True)
-    try:
-        with written_whole(path) as stream:
-            stream.write(payload)
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror or error}") from error
+    write_small(path, rendered([one], form, single=True))
     return path
 
 
@@ -158,6 +154,7 @@ def _put(path: Path, record: dict[str, Json], uuid: str) -> None:
 
     records: list[Json] = []
     try:
+        refuse_endless(path)
         before = path.read_bytes()
     except FileNotFoundError:
         before = None

@@ -8,9 +8,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from toolenv.errors import DataError
-from toolenv.files import written_whole
 from vakra_tui.state.entry import Entry, EntryKey
+from vakra_tui.state.small_files import read_small, write_small
 
 
 class Marks:
@@ -41,18 +40,14 @@ class Marks:
 
 def read_json(path: Path) -> Any:
     """The value of a small file, None where it is not there or cannot be read."""
+    found = read_small(path)
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        return None if found is None else json.loads(found.decode())
+    except (ValueError, RecursionError):
         return None
 
 
 def write_json(path: Path, value: Mapping[str, Any]) -> None:
     """Write a small file whole or not at all. Raises ``DataError``."""
     text = json.dumps(value, ensure_ascii=True, indent=1) + "\n"
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with written_whole(path) as stream:
-            stream.write(text.encode("ascii"))
-    except OSError as error:
-        raise DataError(f"{path} cannot be written: {error.strerror or error}.") from error
+    write_small(path, text.encode("ascii"))

@@ -43,6 +43,8 @@ class Memory:
         text = redact_text("".join(traceback.format_exception(error)))
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            if path.exists() and not path.is_file():
+                return None
             full = path.exists() and path.stat().st_size > LOG_AT_MOST
             with path.open("w" if full else "a", encoding="utf-8", errors="backslashreplace") as stream:
                 stream.write(text + "\n")

@@ -6,18 +6,14 @@ version or not to be read is as good as none: nothing is asked of it but conveni
 
 from __future__ import annotations
 
-import contextlib
 from pathlib import Path
 
 import msgspec
 
-from toolenv.files import written_whole
+from vakra_tui.state.small_files import read_small, write_small
 
 NAME = "screen.json"
 MOST_PLACES = 100
-LARGEST = 4_000_000
-"""Bytes of the file that are read at most."""
-
 WIDTHS = (16, 120)
 """Least and greatest width, in cells, that a pane may be given."""
 
@@ -60,12 +56,10 @@ class Remembered(msgspec.Struct, frozen=True):
 
 def recall(folder: Path) -> Remembered:
     """What is remembered in a folder; nothing where that cannot be read."""
-    path = folder / NAME
+    kept = read_small(folder / NAME)
     try:
-        if path.stat().st_size > LARGEST:
-            return Remembered()
-        found = msgspec.json.decode(path.read_bytes(), type=Remembered)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        found = Remembered() if kept is None else msgspec.json.decode(kept, type=Remembered)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return Remembered()
     least, greatest = WIDTHS
     widths = {pane: width for pane, width in found.layout.widths.items() if least <= width <= greatest}
@@ -73,6 +67,5 @@ def recall(folder: Path) -> Remembered:
 
 
 def remember(folder: Path, remembered: Remembered) -> None:
-    """Keep it; where the folder cannot be written, nothing is kept."""
-    with contextlib.suppress(OSError), written_whole(folder / NAME, private=True) as stream:
-        stream.write(msgspec.json.encode(remembered))
+    """Keep it. Raises ``DataError`` where the folder cannot be written."""
+    write_small(folder / NAME, msgspec.json.encode(remembered), private=True)
