@@ -12,8 +12,6 @@ from screen_reading import debugger, pane, rows, shown, squeezed, until, until_s
 from textual.widgets import Input
 
 from sessions.store import Store
-from toolenv.model import GroundTruth, GroundTruthTurn, ToolCall, Turn
-from vakra_tui.app import VakraApp
 
 
 @pytest.fixture
@@ -215,22 +213,6 @@ async def test_declining_and_exporting(store: Store, tmp_path: Path) -> None:
     assert json.loads(path.read_text())[0]["output"][-1]["answer"] == "I'm unable to answer."
 
 
-async def test_every_step_that_was_shown_comes_back(store: Store) -> None:
-    first = toy.wiring(instance="u-1", store=store, runs=[])
-    async with opened(first) as (_, pilot):
-        await pilot.press("n")
-        await until_shown(pilot, "4 tools on offer")
-        await pilot.press(*"get_top_brand {}", "enter")
-        await until_shown(pilot, "step 1: get_top_brand")
-        # The application ends here without a word to the store, as a killed one would.
-        path = store.path
-    assert path is not None
-    again = toy.wiring(instance="u-1", store=Store.open(f"sqlite:///{path}"), runs=[])
-    async with opened(again) as (app, _):
-        assert "step 1: get_top_brand" in squeezed(app)
-        assert "wheel: human" in squeezed(app)
-
-
 async def test_a_flag_is_kept_with_its_note(store: Store) -> None:
     async with opened(toy.wiring(instance="u-1", store=store)) as (_, pilot):
         await pilot.press("f", *"wrong city", "enter")
@@ -239,85 +221,6 @@ async def test_a_flag_is_kept_with_its_note(store: Store) -> None:
     again = toy.wiring(instance="u-1", store=Store.open(f"sqlite:///{store.path}"))
     async with opened(again) as (_, pilot):
         await until_shown(pilot, "ground truth flagged")
-
-
-async def test_an_instance_without_ground_truth_says_so_everywhere(store: Store) -> None:
-    wiring = toy.wiring(instance="u-1", store=store, instances=[toy.instance(ground_truth=None)])
-    async with opened(wiring) as (app, pilot):
-        text = squeezed(app)
-        assert "no ground truth: not scored" in text
-        assert "No ground truth in this dataset." in text
-        assert "get_city" in text
-        await pilot.press("o")
-        await until_shown(pilot, "nothing to hint at")
-        await pilot.press("enter")
-
-
-async def test_a_reference_that_fails_is_a_visible_state(store: Store) -> None:
-    calls = (ToolCall(name="get_city", arguments={"name": "Denver"}),)
-    wiring = toy.wiring(instance="u-1", store=store, instances=[toy.instance(calls=calls)])
-    async with opened(wiring) as (app, _):
-        text = squeezed(app)
-        assert "THE REFERENCE ITSELF FAILS" in text
-        assert "get_city: Error calling API: 422" in text
-        assert "unscored: ground truth failed" in text
-
-
-async def test_a_reference_without_calls_is_vacuous(store: Store) -> None:
-    wiring = toy.wiring(instance="u-1", store=store, instances=[toy.instance(calls=())])
-    async with opened(wiring) as (app, _):
-        assert "The reference path has no calls." in squeezed(app)
-
-
-async def test_an_instance_without_prediction_shows_its_ground_truth(store: Store) -> None:
-    wiring = toy.wiring(instance="u-1", store=store, runs=[toy.ToyRun("empty", [])])
-    async with opened(wiring) as (app, _):
-        text = squeezed(app)
-        assert "no prediction: ground truth only" in text
-        assert "hop 1 API" in text
-        assert "get_locations(" in text
-
-
-async def test_a_prediction_for_no_instance_opens_with_its_own_query(store: Store) -> None:
-    extra = toy.prediction(uuid="x-9", query="A query of its own?")
-    wiring = toy.wiring(store=store, runs=[toy.ToyRun("r", [toy.prediction(), extra])])
-    async with opened(wiring) as (app, pilot):
-        await until_shown(pilot, "A query of its own?")
-        assert "1 extra" in squeezed(app)
-        await pilot.press("end", "enter")
-        await until_settled(pilot)
-        text = squeezed(app)
-        assert "no such instance in the dataset: not scored" in text
-        assert "A query of its own?" in text
-        assert "get_top_brand" in text
-
-
-async def test_a_response_that_differs_from_the_file_is_shown_beside(store: Store) -> None:
-    told = toy.prediction(responses=('{"brand": "Other"}', toy.ANSWERS["query_beer_factory"], "Error calling API: 422"))
-    wiring = toy.wiring(instance="u-1", store=store, runs=[toy.ToyRun("r", [told])])
-    async with opened(wiring) as (app, pilot):
-        await pilot.press("b", "b")
-        assert "the file holds another response" in squeezed(app)
-        await pilot.press("t")
-        await until_shown(pilot, 'brand: "Dixie"')
-        assert "the difference tab shows both" in squeezed(app)
-        await pilot.press("t", "t", "t")
-        await until_shown(pilot, '- "brand": "Other"')
-        assert '+ "brand": "Dixie"' in squeezed(app)
-        assert "1 line gone, 1 line new" in squeezed(app)
-        await pilot.press("s")
-        assert "the file holds another response" not in squeezed(app)
-
-
-async def test_turns_of_other_kinds_do_not_break_the_header(store: Store) -> None:
-    odd = toy.instance(
-        turns=(Turn(turn_id=3, query=""),),
-        policy="",
-        ground_truth=GroundTruth(turns=(GroundTruthTurn(turn_id=3, query="", answer=None, calls=()),)),
-    )
-    async with opened(toy.wiring(instance="u-1", store=store, instances=[odd])) as (app, _):
-        assert "no query" in squeezed(app)
-        assert "POLICY" not in squeezed(app)
 
 
 async def test_help_lists_the_keys_and_closes(store: Store) -> None:
@@ -345,72 +248,6 @@ async def test_the_palette_offers_what_the_keys_do(store: Store) -> None:
         await pilot.press("ctrl+p")
         await pilot.press(*"evaluate")
         await until_shown(pilot, "Evaluate")
-
-
-async def test_a_store_held_by_another_process_is_told(store: Store) -> None:
-    wiring = toy.wiring(instance="u-1", store=store)
-    async with opened(wiring) as (_, pilot):
-        assert wiring.on_store_wait is not None
-        wiring.on_store_wait(3.2)
-        wiring.on_store_wait(3.4)
-        await until_shown(pilot, "Waiting for the session store")
-
-
-def contents(folder: Path) -> list[bytes]:
-    """What the files of a folder hold."""
-    return [path.read_bytes() for path in folder.iterdir() if path.is_file()]
-
-
-async def test_a_damaged_store_is_set_aside_with_consent_only(tmp_path: Path) -> None:
-    path = tmp_path / "sessions.sqlite"
-    path.write_bytes(b"this is no database" * 300)
-
-    class Wiring(toy.ToyWiring):
-        @property
-        def store(self) -> Store:
-            return Store.open(f"sqlite:///{path}")
-
-        @store.setter
-        def store(self, given: Store | None) -> None:
-            return None
-
-    wiring = Wiring([toy.instance()], [toy.ToyRun("r", [toy.prediction()])], toy.ToyEnvironment(toy.ANSWERS))
-    app = VakraApp(wiring)  # type: ignore[arg-type]
-    async with app.run_test(size=WIDE, notifications=True) as pilot:
-        await until_shown(pilot, "set it aside")
-        assert path.read_bytes().startswith(b"this is no database")
-        await pilot.press("down", "enter")
-        await until_shown(pilot, "The old file is now")
-        assert not path.exists()
-        await pilot.press("enter")
-        await until_settled(pilot)
-        assert "steps are not kept" not in squeezed(app)
-        assert path.exists()
-    assert b"this is no database" * 300 in contents(tmp_path)
-
-
-async def test_keys_pressed_while_it_opens_are_done_in_turn(store: Store) -> None:
-    environment = toy.ToyEnvironment(toy.ANSWERS, seconds=0.1)
-    app = VakraApp(toy.wiring(instance="u-1", store=store, environment=environment))  # type: ignore[arg-type]
-    async with app.run_test(size=WIDE) as pilot:
-        await until_shown(pilot, "steps")
-        await pilot.press("s", "s", "v", "s")
-        await until_shown(pilot, "broke at: tool selection")
-        screen = await until_settled(pilot)
-        assert screen.scene is not None
-        assert screen.scene.finished
-        assert screen.scene.executed == 4
-        assert not screen.scene.stale
-
-
-async def test_leaving_while_something_runs_ends_it(store: Store) -> None:
-    environment = toy.ToyEnvironment(toy.ANSWERS, seconds=30.0)
-    app = VakraApp(toy.wiring(instance="u-1", store=store, environment=environment))  # type: ignore[arg-type]
-    async with app.run_test(size=WIDE) as pilot:
-        await until(pilot, lambda: bool(environment.calls), "a call that takes long")
-        await pilot.press("escape")
-        await until_shown(pilot, "1 instance")
-        await pilot.press("q")
 
 
 @pytest.mark.parametrize("size", [(40, 12), (60, 16), (250, 70)])
@@ -442,13 +279,6 @@ async def test_json_folds_by_key(store: Store) -> None:
         assert 'brand: "Dixie"' not in pane(app, app.screen.query_one("#step"))
         await pilot.press("enter")
         assert 'brand: "Dixie"' in pane(app, app.screen.query_one("#step"))
-
-
-async def test_a_first_run_without_a_prediction_is_told_with_the_one_that_is_shown(store: Store) -> None:
-    runs = [toy.ToyRun("flawed", []), toy.ToyRun("explorer", [toy.prediction()])]
-    async with opened(toy.wiring(instance="u-1", store=store, runs=runs), SMALL) as (app, pilot):
-        await until_shown(pilot, "flawed has no prediction of this instance: explorer is shown.")
-        assert "run explorer" in rows(app)[0]
 
 
 async def test_a_small_header_shortens_the_place_and_keeps_run_and_branch(store: Store) -> None:
@@ -506,13 +336,6 @@ async def test_a_digit_chooses_a_branch_and_only_where_rows_are_numbers(store: S
         await until_shown(pilot, "or its number chooses")
         await pilot.press("0")
         await until(pilot, lambda: debugger(app).scene.on_branch == 0, "the recording")  # type: ignore[union-attr]
-
-
-async def test_a_question_without_earlier_turns_says_so(store: Store) -> None:
-    alone = toy.instance(turns=(Turn(turn_id=0, query="Which brewer?"),))
-    async with opened(toy.wiring(instance="u-1", store=store, instances=[alone])) as (_, pilot):
-        await pilot.press("h")
-        await until_shown(pilot, "There are no earlier turns")
 
 
 async def test_editing_a_call_makes_a_branch(store: Store) -> None:
