@@ -56,7 +56,7 @@ cd_run "$programs/initdb" -D "$folder/data" -U vakra -A trust -E UTF8 --locale=C
     cat "$folder/initdb.log" >&2
     exit 69
 }
-cd_run "$programs/pg_ctl" -D "$folder/data" -w -t 60 -l "$folder/data/server.log" \
+cd_run "$programs/pg_ctl" -D "$folder/data" -w -t 180 -l "$folder/data/server.log" \
     -o "-c listen_addresses='' -c unix_socket_directories='$folder' -c unix_socket_permissions=0777 -c max_connections=50" \
     start >/dev/null || {
     cat "$folder/data/server.log" >&2
