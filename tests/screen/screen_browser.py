@@ -143,12 +143,15 @@ async def browser(folder: Path) -> AsyncIterator[Page]:
     told = folder / "profile" / "DevToolsActivePort"
     with running(*command):
         async with aiohttp.ClientSession() as session, asyncio.timeout(2 * PATIENCE_S):
-            port = ""
-            while not port:
+            port, address = "", ""
+            while not address:
                 await asyncio.sleep(0.05)
-                port = told.read_text().partition("\n")[0] if told.exists() else ""
-            async with session.get(f"http://127.0.0.1:{port}/json/list") as answer:
-                address = next(page["webSocketDebuggerUrl"] for page in await answer.json() if page["type"] == "page")
+                # The file is there before it is filled, and the address is answered before the page is there.
+                port, whole, _ = told.read_text().partition("\n") if told.exists() else ("", "", "")
+                if whole:
+                    async with session.get(f"http://127.0.0.1:{port}/json/list") as answer:
+                        pages = [page for page in await answer.json() if page["type"] == "page"]
+                        address = pages[0]["webSocketDebuggerUrl"] if pages else ""
             async with session.ws_connect(address, max_msg_size=0) as connection:
                 yield Page(connection)
 
