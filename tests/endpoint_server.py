@@ -79,7 +79,9 @@ class Server:
         self._lock = threading.Lock()
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self._server = uvicorn.Server(uvicorn.Config(self._application(), log_level="critical", lifespan="off"))
+        self._server = uvicorn.Server(
+            uvicorn.Config(self._application(), log_level="critical", lifespan="off", timeout_keep_alive=600)
+        )
         self._thread = threading.Thread(target=self._server.run, kwargs={"sockets": [self._listener]}, daemon=True)
         self._thread.start()
 
