@@ -18,7 +18,7 @@ from toolenv.dataset.layout import capability_folders, domain_files
 from toolenv.dataset.record_file import RecordFile, Span
 from toolenv.dataset.records import prediction_from
 from toolenv.errors import DataError
-from toolenv.files import written_whole
+from toolenv.files import followed, written_whole
 from toolenv.model import CAPABILITY_DIRS, Instance, Json, Prediction, Value
 
 
@@ -45,7 +45,7 @@ class Run:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.name = path.resolve().name
+        self.name = followed(path).name
         self.problems: list[str] = []
         self.notes: list[str] = []
         self.duplicates = 0

@@ -159,6 +159,21 @@ def read_input(path: Path, what: str) -> bytes:
 PIPE: Final = "a pipe"
 
 
+def refuse_endless(path: Path) -> None:
+    """Raise ``DataError`` where reading a file might never end; a pipe that a shell opened may be read.
+
+    Raises OSError where nothing is there.
+    """
+    kind = endless(path)
+    if kind is not None and (kind != PIPE or path.absolute().parent not in _STREAM_FOLDERS):
+        raise DataError(f"{path} cannot be read: it is {kind}, not a file")
+
+
+def followed(path: Path) -> Path:
+    """The absolute path without links, as far as they lead anywhere; ``resolve`` fails where they lead in a circle."""
+    return Path(os.path.realpath(path))
+
+
 def endless(path: Path) -> str | None:
     """What a path is, in words, where reading it might never end: a device, a pipe, a socket; else None.
 

@@ -15,7 +15,7 @@ from sessions.formats import inspect_log, lines, messages, otel, runner
 from sessions.formats.model import Imported, from_prediction
 from toolenv.decoding import TOO_DEEP, is_too_deep
 from toolenv.errors import DataError
-from toolenv.files import endless, read_input
+from toolenv.files import endless, followed, read_input
 from toolenv.model import Json
 
 FORMATS = ("submission", "vakra", "openai", "inspect", "otel", "jsonl")
@@ -182,4 +182,4 @@ def _beside_turns(record: Mapping[str, Json]) -> list[Json]:
 def _capability_of(path: Path) -> int | None:
     from toolenv.model import CAPABILITY_DIRS
 
-    return next((number for number, folder in CAPABILITY_DIRS.items() if path.resolve().parent.name == folder), None)
+    return next((number for number, folder in CAPABILITY_DIRS.items() if followed(path).parent.name == folder), None)

@@ -73,3 +73,41 @@ def test_rulings_are_read_from_files_alone(world: World, unfed: Path) -> None:
         refused = run(world, "--batch", world.data, "--run", world.run, "--judge", f"recorded:{path}")
         assert refused.returncode == 2, refused.stderr
         assert f"The rulings in {path} cannot be read: it is {kind}, not a file." in refused.stderr.decode()
+
+
+@pytest.mark.parametrize(("kind", "name"), [("a pipe", "unfed"), ("a device", "/dev/zero")])
+def test_connections_databases_and_questions_are_read_from_files_alone(
+    world: World, unfed: Path, kind: str, name: str
+) -> None:
+    path = unfed if name == "unfed" else Path(name)
+    (world.root / "questions.json").write_text('[{"question": "How many?", "sql": "select 1"}]')
+    building = ("build", "--domain", "d", "--out", "made", "--db")
+    asked: tuple[tuple[str | Path, ...], ...] = (
+        ("--batch", world.data, "--run", world.run, "--env", f"config:{path}"),
+        (*building, path, "--questions", "questions.json"),
+        (*building, world.data / "databases" / "farm" / "farm.sqlite", "--questions", path),
+    )
+    for arguments in asked:
+        refused = run(world, *arguments)
+        assert refused.returncode == 2, refused.stderr
+        assert f"{path} cannot be read: it is {kind}, not a file" in refused.stderr.decode()
+
+
+def test_links_that_lead_in_a_circle_are_told_like_files_that_are_not_there(world: World) -> None:
+    circle = world.root / "circle"
+    circle.symlink_to(circle)
+    batch = ("--batch", world.data, "--run", world.run)
+    for arguments in (
+        (*batch, "--out", circle),
+        (*batch, "--env", f"recorded:{circle}"),
+        (*batch, "--env", f"vakra:{circle}"),
+        (*batch, "--predictions-out", circle, "--agent", "command:true"),
+        ("--batch", world.data, "--run", circle),
+        ("--batch", circle, "--run", world.run),
+        ("import", circle),
+        ("validate", circle),
+    ):
+        refused = run(world, *arguments)
+        assert refused.returncode in (2, 3), refused.stderr
+        assert b"an error of this program" not in refused.stderr
+        assert str(circle) in refused.stderr.decode()

@@ -11,6 +11,7 @@ from typing import Any
 from toolenv.build.database_schema import quoted, read_schema
 from toolenv.build.source import NotBuildable
 from toolenv.errors import DataError
+from toolenv.files import refuse_endless
 
 _HEADER, _WRITE_VERSION = 100, 18
 
@@ -52,6 +53,7 @@ def copy_database(source: Path, target: Path) -> None:
     the source is not there or is no SQLite database.
     """
     try:
+        refuse_endless(source)
         with source.open("rb") as stream:
             header = stream.read(_HEADER)
         if not header.startswith(b"SQLite format 3\0") and header:

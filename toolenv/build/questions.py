@@ -12,6 +12,7 @@ from typing import Any, get_args
 from toolenv.build.source import Become, Passage, Question
 from toolenv.decoding import YAML_CONSTRUCTION, decoded, without_lone_surrogates
 from toolenv.errors import DataError
+from toolenv.files import refuse_endless
 from toolenv.model import Json, Value
 
 _QUESTION_KEYS = ("question", "query", "utterance")
@@ -92,6 +93,7 @@ def read_records(path: Path) -> list[Mapping[str, Json]]:
 def read_text(path: Path) -> str:
     """The text of a file, without a byte order mark. Raises ``DataError`` that names the file and what is wrong."""
     try:
+        refuse_endless(path)
         return path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error

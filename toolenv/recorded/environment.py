@@ -19,6 +19,7 @@ from toolenv.dataset.fingerprint import fingerprint_of
 from toolenv.dataset.layout import capability_folders, is_domain_name
 from toolenv.errors import DataError, NoEnvironment, NotRecorded
 from toolenv.failures import result_of
+from toolenv.files import followed
 from toolenv.model import Instance, Json, ToolResult, ToolSpec
 from toolenv.recorded.aliases import own_name
 from toolenv.recorded.chains import Chain, call_key, replaced, universe_asked_for, with_handles
@@ -43,7 +44,7 @@ class RecordedEnvironment:
 
     def __init__(self, directory: Path | str) -> None:
         self.path = Path(directory)
-        self.name = self.path.resolve().name
+        self.name = followed(self.path).name
         self.problems: list[str] = []
         if not self.path.is_dir():
             raise DataError(f"{self.path} is not there; --env recorded: takes a folder of recordings.")

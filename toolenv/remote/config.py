@@ -31,6 +31,7 @@ from typing import Final, Literal
 
 from toolenv.decoding import YAML_CONSTRUCTION
 from toolenv.errors import DataError
+from toolenv.files import refuse_endless
 from toolenv.model import Json, Value
 from toolenv.values import shortened
 
@@ -77,6 +78,7 @@ def read_config(path: Path) -> dict[int, CapabilityConfig]:
     import yaml
 
     try:
+        refuse_endless(path)
         value = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from error

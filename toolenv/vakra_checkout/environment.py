@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from toolenv.checksum import published_checksums
 from toolenv.errors import DataError, EnvironmentFailure
+from toolenv.files import followed
 from toolenv.model import Json, Value
 from toolenv.remote.config import CapabilityConfig, ServerConfig, local_environment
 from toolenv.remote.environment import ServerEnvironment
@@ -58,7 +59,7 @@ class VakraEnvironment(ServerEnvironment):
     kind = "vakra"
 
     def __init__(self, checkout: Path | str, dataset: Dataset, *, logs: Path | None = None) -> None:
-        self.checkout: Checkout = read_checkout(Path(checkout).resolve())
+        self.checkout: Checkout = read_checkout(followed(Path(checkout)))
         self._databases = dataset
         self._scratch: tempfile.TemporaryDirectory[str] | None = None
         super().__init__(self.checkout.root.name, {}, dataset, limit=_SERVERS, logs=logs)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from toolenv.errors import DataError, StoreError
+from toolenv.files import followed
 from vakra_tui.cli.codes import INTERRUPTED, UNUSABLE, exit_code
 from vakra_tui.cli.production import expected, produce, working_folder
 from vakra_tui.cli.progress import Progress
@@ -132,7 +133,7 @@ def _checked(options: Options, batch: BatchOptions) -> Options:
         raise DataError("--record keeps one file a domain and needs --workers 1")
     if batch.out is not None and (not batch.out or Path(batch.out).is_dir()):
         raise DataError(f"--out {batch.out!r} is a folder; name a file")
-    if batch.out is not None and not Path(batch.out).resolve().parent.is_dir():
+    if batch.out is not None and not followed(Path(batch.out)).parent.is_dir():
         raise DataError(f"the folder of --out {batch.out} is not there")
     return options
 
