@@ -214,7 +214,7 @@ class Chrome(TypeAhead):
     def tell_config(self) -> None:
         """A dialog with what in the config file cannot be used, where there is anything."""
         if self.config.problems:
-            where = f"\n\nThe file is {self.config.path}; everything else in it holds."
+            where = f"\n\nThe file is {self.config.path}; everything else in it holds." if self.config.used else ""
             self.report("\n".join(self.config.problems) + where, title="The config file")
 
     # --- errors of this program --------------------------------------------------------------------------------------

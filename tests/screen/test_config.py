@@ -78,8 +78,10 @@ def test_no_file_says_nothing() -> None:
     ],
 )
 def test_what_cannot_be_used_is_one_sentence(text: str, sentence: str) -> None:
-    problems = read_config(wrote(text)).problems
+    config = read_config(wrote(text))
+    problems = config.problems
     assert any(sentence in problem for problem in problems), problems
+    assert config.used == ("is not used" not in sentence)
     assert all("\n" not in problem for problem in problems)
 
 

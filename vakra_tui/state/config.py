@@ -48,13 +48,14 @@ IN_PANES = ("list", "text")
 class Config:
     """What the file at ``path`` says. ``keys``: id -> chosen keys, and what is left to those that lost theirs.
 
-    ``problems`` are sentences about what was left out.
+    ``problems`` are sentences about what was left out; ``used`` is false where nothing of the file could be read.
     """
 
     path: Path | None = None
     theme: str | None = None
     keys: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
+    used: bool = True
 
     @classmethod
     def of_user(cls) -> Config:
@@ -100,7 +101,7 @@ def read_config(path: Path) -> Config:
 
 
 def _unread(path: Path, why: str) -> Config:
-    return Config(path, problems=(f"The config file {path} is not used: {why}.",))
+    return Config(path, problems=(f"The config file {path} is not used: {why}.",), used=False)
 
 
 def parse_config(given: Mapping[str, Any], path: Path | None = None) -> Config:
