@@ -17,6 +17,7 @@ from screen_tables import TabledEnvironment, View
 from textual.pilot import Pilot
 
 from sessions.store import Store
+from toolenv.errors import EnvironmentFailure
 from toolenv.exchange import RawMessage, WireExchange
 from toolenv.model import ToolCall, ToolSpec
 from vakra_tui.app import VakraApp
@@ -278,6 +279,35 @@ async def test_the_other_places_of_a_value_are_gone_to_one_after_the_other(store
         await until_shown(pilot, "step 3: query_beer_factory")
         await pilot.press("U")
         await until_shown(pilot, "no jump to come back from")
+
+
+async def test_rows_that_cannot_be_read_say_so_and_are_read_again(store: Store) -> None:
+    class Failing(View):
+        fails = False
+
+        def rows(self, start: int, stop: int) -> Any:
+            if self.fails and start >= 64:
+                raise EnvironmentFailure("the server went away")
+            return super().rows(start, stop)
+
+    view = Failing(["id"], [(index,) for index in range(1000)])
+    call = ToolCall(name="get_top_brand", arguments={})
+    wiring = toy.wiring(
+        instance="u-1",
+        store=store,
+        runs=[toy.ToyRun("r", [toy.prediction(calls=(call,))])],
+        environment=TabledEnvironment(view),
+    )
+    async with opened(wiring) as (app, pilot):
+        await go_to(pilot, 1, "t", "t")
+        await until_shown(pilot, "1,000 rows")
+        view.fails = True
+        await pilot.press("end")
+        await until_shown(pilot, "not read ^r tries again the server went away")
+        assert "That did not work" not in squeezed(app)
+        view.fails = False
+        await pilot.press("ctrl+r")
+        await until_shown(pilot, "1000 999")
 
 
 async def test_the_raw_messages_of_a_step_are_shown(store: Store) -> None:

@@ -46,6 +46,11 @@ def same_step(one: StepRow | None, other: StepRow | None) -> bool:
     return one.number == other.number and one.step is other.step and (one.step is not None or one.call == other.call)
 
 
+def _unread(error: VakraError) -> Lines:
+    """Why a tab cannot be shown, and how to try again."""
+    return Lines([line((str(error), "fail")), line((key("step.read-again"), "accent"), (" tries again", "dim"))])
+
+
 TOLD_AFTER_S = 0.1
 """Reading that takes longer is told; the words would cost as much as the rows that follow them at once."""
 
@@ -144,7 +149,8 @@ class StepTabs(FindingVerbs):
             source: TableRows = await self.app.engine.call(TableRows, row.table, ask)
             source.put(0, await self.app.engine.run(page(source.view, None, 0)))
         except VakraError as error:
-            view.show(Lines([line((str(error), "fail"))]))
+            if self._is_shown(row, "table"):
+                view.show(_unread(error))
             return
         if self._is_shown(row, "table"):
             view.show(source)
@@ -156,10 +162,12 @@ class StepTabs(FindingVerbs):
         try:
             rows = await self.app.engine.run(page(source.view, order, start))
         except VakraError as error:
-            self.app.report(str(error))
-            return
+            rows = None
+            if source.positions is order:
+                source.fail(start, str(error))
         if source.positions is order:
-            source.put(start, rows)
+            if rows is not None:
+                source.put(start, rows)
             view = self.query_one("#step", StepView)
             if view.source is source:
                 view.reload()
@@ -214,6 +222,10 @@ class StepTabs(FindingVerbs):
             order = Order(column=source.order.column, descending=source.order.descending, filter=text)
             self._order_table(source, order)
 
+    @on(StepView.AgainWanted)
+    def _again_wanted(self) -> None:
+        self._draw_step(force=True)
+
     # --- the wire ----------------------------------------------------------------------------------------------------
 
     @work(exclusive=True, group="reading")
@@ -243,7 +255,7 @@ class StepTabs(FindingVerbs):
             records = await self.app.engine.run(self.session.spoken(self.cursor))
             made = await self.app.read(messages_source, records, view.text_width())
         except VakraError as error:
-            made = Lines([line((str(error), "fail"))])
+            made = _unread(error)
         if not self._is_shown(row, "messages") or scene is None:
             return
         nothing = isinstance(made, Folded) and not records

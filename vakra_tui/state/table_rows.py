@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from toolenv.environment import ColumnInfo, TableView
 from toolenv.model import Json
 from vakra_tui.state.cells import cell
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.json_tree import scalar_line
 from vakra_tui.state.lines import Line, Role, Span
 from vakra_tui.state.table_order import PAGE, Order, cell_text
@@ -33,6 +34,7 @@ class TableRows:
         self._ask = ask
         self._pages: dict[int, list[tuple[Json, ...]]] = {}
         self._asked: set[int] = set()
+        self._failed: dict[int, str] = {}
         self._widths = [
             min(max(len(sanitize(column.name)) + 2, len(column.dtype), 4), WIDEST_CELL) for column in self.columns
         ]
@@ -59,7 +61,16 @@ class TableRows:
         self.order = order
         self.positions = positions
         self._pages.clear()
-        self._asked.clear()
+        self.try_again()
+
+    def fail(self, start: int, why: str) -> None:
+        """The page that begins at ``start`` cannot be read."""
+        self._failed[start] = why
+
+    def try_again(self) -> None:
+        """Ask anew for pages that could not be read, when they are looked at."""
+        self._failed.clear()
+        self._asked = set(self._pages)
 
     def put(self, start: int, rows: list[tuple[Json, ...]]) -> None:
         """The rows of the page that begins at ``start``."""
@@ -114,6 +125,9 @@ class TableRows:
             self._asked.add(start)
             self._ask(start)
             found = self._pages.get(start)
+        if found is None and start in self._failed:
+            again = Span(f"{key('step.read-again')} tries again  ", "accent")
+            return (lead, Span("\u2717 not read  ", "fail"), again, Span(one_line(self._failed[start], 300), "warn"))
         if found is None or row - start >= len(found):
             return (lead, Span("\u2026", "dim"))
         parts = [lead]

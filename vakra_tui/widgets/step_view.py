@@ -47,6 +47,9 @@ class StepView(PickList):
     class FilterWanted(Message):
         """A filter of the table's rows is to be written."""
 
+    class AgainWanted(Message):
+        """What could not be shown is to be read again."""
+
     class ValueWanted(Message):
         """A scalar of the JSON tree was chosen, to be read whole."""
 
@@ -222,6 +225,13 @@ class StepView(PickList):
 
     def action_filter_rows(self) -> None:
         self.post_message(self.FilterWanted())
+
+    def action_read_again(self) -> None:
+        if isinstance(self.source, TableRows):
+            self.source.try_again()
+            self.refresh()
+        else:
+            self.post_message(self.AgainWanted())
 
     def on_click(self, event: events.Click) -> None:
         source = self.source
