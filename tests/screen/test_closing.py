@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import screen_toy as toy
 from screen_opening import opened
-from screen_reading import debugger, until, until_shown
+from screen_reading import debugger, until, until_settled, until_shown
 from screen_session import predicted, session_on
 
 from sessions.store import Store, StoredVerdict
@@ -210,3 +210,15 @@ def test_a_folder_that_cannot_be_looked_into_is_as_good_as_none(tmp_path: Path) 
 @pytest.mark.parametrize("seconds", [float("inf"), float("nan"), 1e20, -1e20])
 def test_a_time_that_is_none_is_told_as_such(seconds: float) -> None:
     assert when_words(seconds) == when_words(seconds, brief=True) == "at no time"
+
+
+@pytest.mark.asyncio
+async def test_a_failed_run_that_is_opened_again_begins_at_the_step_that_broke(tmp_path: Path) -> None:
+    """Its kept verdict is there before the reference is executed, beside which the step is found."""
+    address = f"sqlite:///{tmp_path / 's.sqlite'}"
+    for _ in range(2):
+        runs = predicted(("query_beer_factory", {"question": "Who brews Dixie?"}))
+        async with opened(toy.wiring(store=Store.open(address), runs=runs, instance="u-1")) as (app, pilot):
+            await until_shown(pilot, "BROKEN step 1")
+            await until_settled(pilot)
+            assert debugger(app).cursor == 0

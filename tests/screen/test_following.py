@@ -165,7 +165,42 @@ async def test_new_files_and_vanished_ones(files: Files, world: World) -> None:
     uuids = {entry.uuid for entry in world.listing.entries}
     assert "b-1" in uuids
     assert scored(world, "cars") == 30, "a file that is gone may come back"
-    assert world.listing.busy == ("cars.json",)
+    assert (world.listing.busy, world.listing.gone) == ((), ("cars.json",))
+    await world.close()
+
+
+async def test_a_file_that_was_taken_away_is_told_as_that(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vakra_tui.screens.instances.FOLLOW_EVERY_S", 0.05)
+    wiring = Wiring(Options(data=str(files.data), runs=(str(files.run),), db="sqlite://"))
+    app = VakraApp(wiring)
+    async with app.run_test(size=(100, 24), notifications=True) as pilot:
+        await until(pilot, lambda: app.opened and all(e.known for e in app.instances.listing.entries), "all rows")
+        path = files.predictions("cars")
+        text = path.read_text(encoding="utf-8")
+        path.unlink()
+        await until_shown(pilot, "taken away: cars.json; its rows stay as they were read (u lets them go)")
+        assert "being written" not in squeezed(app)
+        await pilot.press("slash", *"cars-1", "enter", "enter")
+        await until_shown(pilot, "A file of this row was taken away")
+        await pilot.press("escape", "escape")
+        await until_shown(pilot, "taken away: cars.json")
+        files.write(path, text)
+        await until(pilot, lambda: "taken away" not in squeezed(app), "the note to go")
+        path.unlink()
+        await until_shown(pilot, "taken away: cars.json")
+        await pilot.press("u")
+        await until(pilot, lambda: "taken away" not in squeezed(app), "the rows to be let go")
+        assert not any("live" in entry.predictions for entry in app.instances.listing.entries if entry.domain == "cars")
+
+
+async def test_a_dataset_that_was_taken_away_is_told_as_that(files: Files, world: World) -> None:
+    import shutil
+
+    shutil.rmtree(files.data)
+    assert not await world.follow()
+    assert world.listing.busy == () and "cars.json" in world.listing.gone
+    with pytest.raises(DataError, match="was taken away"):
+        world.session(world.listing.entries[0])._load()
     await world.close()
 
 

@@ -124,7 +124,8 @@ class DebuggerScreen(
             if scene.executed >= self.session.left:
                 self.cursor = max(self.session.left - 1, 0)
                 self._jumped, self._follow = True, self.session.left == scene.executed
-        elif scene.verdict is not None and not self._jumped:
+        elif scene.verdict is not None and scene.truth.state != "running" and not self._jumped:
+            # A verdict that was kept is there before the reference beside which its step is found.
             self._jumped = True
             if scene.first_trouble is not None:
                 self.cursor = scene.first_trouble

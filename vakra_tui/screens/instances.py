@@ -15,7 +15,7 @@ from textual.suggester import Suggester
 from toolenv.errors import VakraError
 from vakra_tui.screens.narrowing import NarrowingVerbs
 from vakra_tui.state.commands.chosen import key
-from vakra_tui.state.lines import Line, line
+from vakra_tui.state.lines import Line, Span, line
 from vakra_tui.state.listing import Entry, Listing
 from vakra_tui.text import one_line
 from vakra_tui.widgets.banner import Banner
@@ -162,13 +162,17 @@ class InstancesScreen(NarrowingVerbs):
         return ()
 
     def _about_files(self) -> Line:
-        """Which files are being written."""
-        busy = self.listing.busy
-        if not busy:
-            return ()
-        names = ", ".join(one_line(name, 40) for name in busy[:3]) + (" \u2026" if len(busy) > 3 else "")
-        kept = f"; its rows stay as they were ({key('instances.look-again')} reads it as it is)"
-        return line((f" being written: {names}", "warn"), (kept, "dim"))
+        """Which files are being written, and which were taken away."""
+        again = key("instances.look-again")
+        told: list[Span] = []
+        for what, names, then in (
+            ("being written", self.listing.busy, f"; its rows stay as they were ({again} reads it as it is)"),
+            ("taken away", self.listing.gone, f"; its rows stay as they were read ({again} lets them go)"),
+        ):
+            if names:
+                listed = ", ".join(one_line(name, 40) for name in names[:3]) + (" \u2026" if len(names) > 3 else "")
+                told += [Span(f" {what}: {listed}", "warn"), Span(then, "dim")]
+        return tuple(told)
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.draw)
@@ -285,7 +289,13 @@ class InstancesScreen(NarrowingVerbs):
     async def action_look_again(self) -> None:
         """Read changed files now, as they are."""
         if not await self._follow(as_it_is=True):
-            self.app.toast("No file has changed since it was read.")
+            left = (*self.listing.busy, *self.listing.gone)
+            words = (
+                f"Without {', '.join(left[:3])} nothing can be read anew."
+                if left
+                else "No file has changed since it was read."
+            )
+            self.app.toast(words, warn=bool(left))
 
     @work(group="following")
     async def _look(self) -> None:
@@ -298,7 +308,7 @@ class InstancesScreen(NarrowingVerbs):
         if not self.app.opened:
             return False
         async with self._following:
-            busy = self.listing.busy
+            before = (self.listing.busy, self.listing.gone)
             try:
                 taken = await self.app.engine.run(self.app.world.follow(as_it_is=as_it_is))
             except VakraError as error:
@@ -307,6 +317,6 @@ class InstancesScreen(NarrowingVerbs):
             if taken:
                 self.search(self.asked)
                 await self.app.read_rows()
-            if taken or busy != self.listing.busy:
+            if taken or before != (self.listing.busy, self.listing.gone):
                 self.draw()
             return taken

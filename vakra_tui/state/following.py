@@ -55,6 +55,10 @@ class Following:
         self._rested_at = 0.0
         self.busy: frozenset[Path] = frozenset()
 
+    def gone(self) -> frozenset[Path]:
+        """Those of the busy files that are not there any more."""
+        return frozenset(path for path, seen in look(self.busy).items() if seen is None)
+
     def is_busy(self, paths: Iterable[Path]) -> bool:
         """Whether one of these files is not what it was when it was read."""
         return self._watch.differ(paths)
@@ -80,7 +84,7 @@ class Following:
         if news is None:
             return None
         readings = Readings(news.dataset or self._readings.dataset, {**self._readings.runs, **news.runs})
-        self._watch = self._watch.after(_watched(readings), news.changed, looks)
+        self._watch = self._watch.after(_watched(readings) | left, news.changed, looks)
         self._readings = readings
         return news
 
@@ -92,7 +96,7 @@ class Following:
         opened = {
             name: again
             for name, run in former.runs.items()
-            if changed & _of_run(run) and (again := self._run(run, dataset or former.dataset)) is not None
+            if changed & _of_run(run, changed) and (again := self._run(run, dataset or former.dataset)) is not None
         }
         moved = set() if as_it_is else {path for path, seen in look(changed).items() if seen != looks[path]}
         if moved & of_dataset:
@@ -102,15 +106,16 @@ class Following:
         for name, again in opened.items():
             run = former.runs[name]
             if not as_it_is:
-                gone = {path for path in changed & set(run.files) if looks[path] is None}
+                folders = _of_run(run) - set(run.files)
+                gone = {path for path in changed & _of_run(run, changed) - folders if looks[path] is None}
                 unread = set(again.torn_files) | (moved & {*run.files, *again.files}) | gone
                 again.keep_from(run, unread)
-                taken |= (changed & _of_run(run)) - unread - moved
+                taken |= (changed & _of_run(run, changed)) - unread - moved
             else:
-                taken |= changed & _of_run(run)
+                taken |= changed & _of_run(run, changed)
                 unread = set()
             taken |= set(again.files) - set(run.files) - unread
-            if taken & {*again.files, *_of_run(run)}:
+            if taken & {*again.files, *_of_run(run, changed)}:
                 runs[name] = again
         left = set(changed) - taken
         if dataset is None and not runs:
@@ -144,8 +149,10 @@ def _of_dataset(dataset: Dataset) -> set[Path]:
     return files | {path.parent for path in files}
 
 
-def _of_run(run: Run) -> set[Path]:
-    return {*run.files, *(path.parent for path in run.files), run.path} if run.files else set()
+def _of_run(run: Run, changed: Iterable[Path] = ()) -> set[Path]:
+    """Files and folders of a run, and of ``changed`` ones those in its folder: of one that is gone it knows no more."""
+    known = {*run.files, *(path.parent for path in run.files), run.path} if run.files else set()
+    return known | {path for path in changed if run.path in path.parents}
 
 
 def _watched(readings: Readings) -> set[Path]:

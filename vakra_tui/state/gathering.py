@@ -130,7 +130,9 @@ class Gathering:
         if self._following is None:
             return False
         news = await self._following.news(as_it_is=as_it_is)
-        self.listing.busy = tuple(sorted({path.name for path in self._following.busy}))
+        gone = self._following.gone()
+        self.listing.busy = tuple(sorted({path.name for path in self._following.busy - gone}))
+        self.listing.gone = tuple(sorted({path.name for path in gone}))
         if news is None:
             return False
         await self._take_up(news)
@@ -182,15 +184,21 @@ class Gathering:
 
     def is_busy(self, entry: Entry, run: str | None = None) -> bool:
         """Whether a file that holds the row's records (of one run, or of any) has changed since it was read."""
-        if self._following is None:
-            return False
+        return self._following is not None and self._following.is_busy(self._files_of(entry, run))
+
+    def is_gone(self, entry: Entry) -> bool:
+        """Whether a file that holds the row's records is not there any more."""
+        return any(not file.exists() for file in self._files_of(entry, None))
+
+    def _files_of(self, entry: Entry, run: str | None) -> list[Path]:
+        """The files of a row's instance and of its prediction in a run, or in all."""
         files: list[Path] = []
         if entry.instance is not None:
             files += self.wiring.dataset.files_of(entry.instance)
         for name, prediction in entry.predictions.items():
             file = self._runs[name].file_of(prediction) if run in (None, name) else None
             files += [file] if file is not None else []
-        return self._following.is_busy(files)
+        return files
 
     # --- marks -------------------------------------------------------------------------------------------------------
 

@@ -59,7 +59,7 @@ class Listing:
     """All entries and those that the present search shows. Rows are made into lines only when looked at.
 
     ``source`` says by which profile and judge the verdicts are made, ``others`` by which other settings the store holds
-    some of a run (in words), ``busy`` which files are being written.
+    some of a run (in words), ``busy`` which files are being written, ``gone`` which were taken away.
     """
 
     def __init__(self, entries: Sequence[Entry], runs: Sequence[str]) -> None:
@@ -74,6 +74,7 @@ class Listing:
         self.order: Order | None = None
         self.only: Only | None = None
         self.busy: tuple[str, ...] = ()
+        self.gone: tuple[str, ...] = ()
         self.counted = Counts(total=len(self.entries))
         self.first_run = 0
         self._width = 80

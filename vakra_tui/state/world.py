@@ -218,10 +218,10 @@ class World(Scoring):
                 if not self.is_busy(entry):
                     raise
                 why = shortened(str(error).rstrip("."), 400)
-                raise DataError(
-                    f"A file of this row is being written or was taken away ({why}). The row opens when the file is "
-                    "whole again; u in the list reads the file as it is."
-                ) from error
+                gone = self.is_gone(entry)
+                what = "was taken away" if gone else "is being written"
+                then = "is there again" if gone else "is whole again; u in the list reads it as it is"
+                raise DataError(f"A file of this row {what} ({why}). The row opens when the file {then}.") from error
 
             def learned(verdict: Verdict) -> None:
                 if chosen is not None and self.profile == "paper" and self.readings == readings:
