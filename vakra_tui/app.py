@@ -43,6 +43,9 @@ INTERRUPTED = 130
 CLOSING_S = 3.0
 """How long leaving may take before what still works is left behind."""
 
+PATIENCE_S = 0.7
+"""How long leaving waits for a verb that runs before it stops it."""
+
 WAIT_TOLD_EVERY_S = 4.0
 
 FIRST_READ = 60
@@ -394,7 +397,9 @@ class VakraApp(InTurns, Preparing):
             if self.opened:
                 closing.push_async_callback(self.world.close)
             for screen in debuggers:
-                closing.push_async_callback(screen.session.in_turn, screen.session.close, screen.behind)
+                closing.push_async_callback(
+                    screen.session.last, screen.session.close, screen.behind, patience_s=PATIENCE_S
+                )
 
 
 def _reasons(error: BaseException) -> list[str]:

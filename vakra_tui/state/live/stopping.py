@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from asyncio import FIRST_COMPLETED
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
 from toolenv.errors import VakraError
 
 T = TypeVar("T")
+
+SOON_S = 0.05
+"""How long each further verb that waits is let run where all is to end."""
 
 
 class Stopped(VakraError):
@@ -33,6 +37,25 @@ class Turns:
         """
         async with self._turn:
             return await self.stoppable(verb(*arguments))
+
+    async def last(self, verb: Callable[..., Awaitable[T]], *arguments: object, patience_s: float) -> T:
+        """The verb that ends all: in its turn, but what still runs after so many seconds is stopped for it."""
+        begun = asyncio.Event()
+
+        async def begin() -> T:
+            begun.set()
+            return await verb(*arguments)
+
+        ending = asyncio.ensure_future(self.in_turn(begin))
+        waiting = asyncio.ensure_future(begun.wait())
+        try:
+            while not (await asyncio.wait([ending, waiting], timeout=patience_s, return_when=FIRST_COMPLETED))[0]:
+                await self.stop()
+                patience_s = SOON_S
+            return await ending
+        finally:
+            ending.cancel()
+            waiting.cancel()
 
     async def stoppable(self, work: Awaitable[T]) -> T:
         """Await work that ``stop`` may cancel on its own; raises ``Stopped`` then."""
