@@ -10,6 +10,7 @@ import screen_toy as toy
 from screen_opening import SMALL, opened
 from screen_reading import debugger, pane, shown, squeezed, until, until_settled, until_shown
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from sessions.breakpoints import Breakpoint
 from sessions.store import Store
@@ -75,13 +76,18 @@ async def test_the_past_stops_too_and_each_step_once(store: Store) -> None:
         assert place(app)[1] == 4, "opening runs to the end, whatever the breakpoints"
         await pilot.press("home")
         assert place(app)[0] == 1
+
+        def stop() -> tuple[int, bool | None]:
+            pause = debugger(app).scene.pause  # type: ignore[union-attr]
+            return place(app)[0], pause.before if pause is not None else None
+
         seen = []
         for _ in range(4):
+            last = stop()
             await pilot.press("c")
+            await until(pilot, lambda last=last: stop() != last, "another stop")  # type: ignore[misc]
             await until_settled(pilot)
-            await pilot.pause()
-            pause = debugger(app).scene.pause  # type: ignore[union-attr]
-            seen.append((place(app)[0], pause.before if pause is not None else None))
+            seen.append(stop())
         assert seen == [(2, True), (3, True), (3, False), (4, None)]
 
 
@@ -128,16 +134,21 @@ async def test_the_list_is_kept_switched_and_emptied(store: Store) -> None:
 
 
 async def test_what_cannot_be_read_is_told_and_not_taken(store: Store) -> None:
-    async with opened(toy.wiring(instance="u-1", store=store)) as (_, pilot):
-        await pilot.press("p", "a")
+    async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
+        await pilot.press("p")
+        await until_shown(pilot, "none yet")
+        await pilot.press("a")
         await until_shown(pilot, "Stop where?")
         await pilot.press("end", "enter")
         await until_shown(pilot, "has an argument whose name matches")
         await pilot.press(*"~nothing", "enter")
         await until_shown(pilot, "There is no '~nothing'")
-        await pilot.press("escape", "a")
+        await pilot.press("escape")
+        await until_shown(pilot, "none yet")
+        await pilot.press("a")
         await until_shown(pilot, "Stop where?")
         await pilot.press("end", "up", "enter")
+        await until(pilot, lambda: isinstance(app.focused, Input), "a line to type into")
         await pilot.press(*"soon", "enter")
         await until_shown(pilot, "A number of seconds is needed")
         await pilot.press("escape", "escape")

@@ -78,7 +78,7 @@ async def test_the_tabs_of_a_step(store: Store) -> None:
         await pilot.press("t")
         await until_shown(pilot, "nothing goes over a wire")
         await pilot.press("T", "T")
-        assert "a recorded prediction holds its calls and its answer only" in squeezed(app)
+        await until_shown(pilot, "a recorded prediction holds its calls and its answer only")
 
 
 async def test_the_context_of_a_dialogue_unfolds(store: Store) -> None:

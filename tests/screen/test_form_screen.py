@@ -99,8 +99,9 @@ async def test_what_the_schema_accepts_and_the_reference_gives_are_told_together
 
 async def test_back_from_the_form_the_search_for_a_tool_is_as_it_was_left(store: Store) -> None:
     async with opened(toy.wiring(instance="u-1", store=store)) as (app, pilot):
-        await pilot.press("n", *"get_", "down")
+        await pilot.press("n")
         await until(pilot, lambda: isinstance(app.screen, ToolsScreen), "the tools")
+        await pilot.press(*"get_", "down")
         left = app.screen.chosen  # type: ignore[attr-defined]
         assert left is not None
         for _ in range(2):

@@ -39,7 +39,7 @@ async def test_a_list_of_thousands_draws_only_what_is_seen() -> None:
         await pilot.pause()
         before = listing.drawn
         await pilot.press("end")
-        assert "query number 4999?" in squeezed(app)
+        await until_shown(pilot, "query number 4999?")
         await pilot.press("pageup", "up")
         assert 0 < listing.drawn - before < 400
         await pilot.press("slash", *"number 4321")

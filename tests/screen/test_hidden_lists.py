@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import screen_toy as toy
 from screen_opening import SMALL, opened
-from screen_reading import debugger, pane, until_settled, until_shown
+from screen_reading import debugger, pane, until, until_settled, until_shown
 from textual.pilot import Pilot
 
 from sessions.store import Store
@@ -51,7 +51,7 @@ async def edit(pilot: Pilot[Any], step: int) -> None:
     """Change the call of a step and run it: a branch, from the step before."""
     await pilot.press("g", *str(step), "enter")
     await pilot.press("e")
-    await pilot.pause()
+    await until(pilot, lambda: pilot.app.screen is not debugger(pilot.app), "the form")
     await pilot.press("enter")
     await until_settled(pilot)
     await until_shown(pilot, "bran")
@@ -72,10 +72,10 @@ async def test_from_a_branch_to_main_while_the_list_is_put_away(tmp_path: Path, 
     async with opened(long_wiring(tmp_path), size=SMALL) as (app, pilot):
         await edit(pilot, 30)
         await pilot.press(away, "B")
-        await pilot.pause()
+        await until(pilot, lambda: app.screen is not debugger(app), "the branches")
         await pilot.press("home", "enter")
+        await until(pilot, lambda: app.screen is debugger(app), "the debugger")
         await until_settled(pilot)
-        await pilot.pause()
         await pilot.press("1")
         await pilot.pause()
         check(app)

@@ -31,7 +31,11 @@ async def test_a_long_value_is_read_to_its_end_without_being_wrapped_whole(monke
     answers = {**toy.ANSWERS, "get_top_brand": json.dumps({"brand": value})}
     wiring = toy.wiring(environment=toy.ToyEnvironment(answers), store=Store.open("sqlite://"), instance="u-1")
     async with opened(wiring) as (app, pilot):
-        await pilot.press("home", "t", "down", "enter")
+        await pilot.press("home")
+        await until_shown(pilot, "step 1: get_top_brand")
+        await pilot.press("t")
+        await until_shown(pilot, "brand: ")
+        await pilot.press("down", "enter")
         await until(pilot, lambda: isinstance(app.screen, MessageScreen), "the value")
         wrapped.clear()
         view = app.screen.query_one(LineView)

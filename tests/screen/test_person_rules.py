@@ -72,8 +72,8 @@ async def test_a_ruling_counts_in_the_list_and_in_no_other_run(store: Store) -> 
         await until_shown(pilot, "by human: no reason given")
     async with opened(toy.wiring(store=again(store), runs=runs)) as (app, pilot):
         await pilot.press("V")
+        await until(pilot, lambda: len(app.instances.listing.entries[0].verdicts) == 2, "both verdicts")
         verdicts = app.instances.listing.entries[0].verdicts
-        await until(pilot, lambda: len(verdicts) == 2, "both verdicts")
         decided = {run: verdict.stages[1].decided_by for run, verdict in verdicts.items()}
         assert decided == {"first": "human", "second": "offline"}
 

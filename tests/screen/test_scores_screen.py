@@ -44,8 +44,8 @@ def wiring(store: Store, *, runs: int = 2, instance: str | None = None) -> toy.T
 
 async def until_scored(pilot: Pilot[int], runs: int = 2) -> None:
     app: VakraApp = pilot.app  # type: ignore[assignment]
-    entries = app.instances.listing.entries
-    await until(pilot, lambda: all(len(entry.verdicts) == runs for entry in entries), "verdicts")
+    listing = app.instances.listing
+    await until(pilot, lambda: all(len(entry.verdicts) == runs for entry in listing.entries), "verdicts")
 
 
 def scores(app: VakraApp) -> ScoresScreen:
@@ -56,6 +56,7 @@ def scores(app: VakraApp) -> ScoresScreen:
 async def to_row(pilot: Pilot[int], words: str) -> None:
     """Put the cursor on the first row that says so, by keys."""
     screen = scores(pilot.app)  # type: ignore[arg-type]
+    await until(pilot, lambda: words in [row.words for row in screen.rows.rows], words)
     place = next(n for n, row in enumerate(screen.rows.rows) if row.words == words)
     await pilot.press("home", *["down"] * place)
 
@@ -156,7 +157,7 @@ async def test_what_is_not_scored_is_said_and_scored_from_here(store: Store) -> 
     async with opened(wiring(store, runs=1), SMALL) as (app, pilot):
         await pilot.press("S")
         await until_shown(pilot, "Nothing is scored yet: v evaluates, o opens a report.")
-        assert "first 0 counted, 3 not scored yet" in squeezed(app)
+        await until_shown(pilot, "first 0 counted, 3 not scored yet")
         await pilot.press("v")
         await until_shown(pilot, "first 3 counted")
         assert "33.3%" in squeezed(app)
@@ -255,7 +256,7 @@ async def test_a_report_is_opened_beside_the_runs_and_closed_again(store: Store,
         await to_row(pilot, "other [/] run, capability 4")
         await until_shown(pilot, "Enter lists 3 instances")
         await to_row(pilot, "only first right")
-        assert "the reports are about different datasets" in squeezed(app)
+        await until_shown(pilot, "the reports are about different datasets")
         assert "the judges differ: offline and openai m" in squeezed(app)
         await to_row(pilot, "other [/] run, hop pattern API [red]x")
         await until_shown(pilot, "the report counts 3 more, whose group is not known here")

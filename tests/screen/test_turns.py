@@ -13,7 +13,7 @@ import screen_toy as toy
 from rich.segment import Segment
 from rich.style import Style
 from screen_opening import SMALL, opened
-from screen_reading import shown
+from screen_reading import shown, until
 from textual import events
 from textual.color import Color
 from textual.css.stylesheet import Stylesheet
@@ -92,10 +92,9 @@ async def test_no_styles_are_parsed_when_a_screen_is_opened(monkeypatch: pytest.
         for key in ("question_mark", "g", "p", "n"):
             base = app.screen
             await pilot.press(key)
-            await pilot.pause()
-            assert app.screen is not base
+            await until(pilot, lambda base=base: app.screen is not base, key)  # type: ignore[misc]
             await pilot.press("escape")
-            await pilot.pause()
+            await until(pilot, lambda base=base: app.screen is base, "back")  # type: ignore[misc]
     assert parsed == []
 
 
