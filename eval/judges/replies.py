@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -107,7 +108,13 @@ def _outside_objects(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]
         return []
     before = max(0, len(text) - LONGEST_READ)
     spans = [(before + start, before + start + len(span)) for _, span, start in _found(text[before:])]
-    return [match for match in matches if not any(start <= match.start() < end for start, end in spans)]
+    starts = [start for start, _ in spans]
+
+    def outside(place: int) -> bool:
+        behind = bisect_right(starts, place)
+        return behind == 0 or place >= spans[behind - 1][1]
+
+    return [match for match in matches if outside(match.start())]
 
 
 def _decoded(text: str) -> Any:

@@ -39,6 +39,13 @@ def test_a_ruling_of_blanks_is_no_ruling(text: str) -> None:
         read_reply(text)
 
 
+def test_a_ruling_behind_many_thoughts_and_objects_is_read_once() -> None:
+    crowd = "</think>" * (LONG // 2) + "{}" * 9_000
+    with pytest.raises(Unreadable):
+        read_reply(crowd)
+    assert read_reply(crowd + '{"ruling": "pass", "reason": "a </think> inside"}').reason == "a </think> inside"
+
+
 def test_an_answer_of_underscores_is_read_once() -> None:
     assert read_answer("a" + "_" * LONG + "x", []).text == "a" + "_" * LONG + "x"
     assert read_answer("a" + "_" * LONG, []).text == 'a"'
