@@ -77,10 +77,11 @@ class Child:
     def last_words(self) -> str:
         """What it printed last, and where all of it is, as a sentence; "" where nothing was kept."""
         tail = self._log.tail() if self._log is not None else []
-        if not tail:
+        if self._log is None or not tail:
             return ""
         said = shortened(" | ".join(tail[-LAST_LINES:]), LONGEST_LAST_WORDS)
-        return f" On standard error it said: {said} (all of it: {self.log_path})"
+        whole = f"all of it: {self._log.path}" if self._log.problem is None else self._log.problem
+        return f" On standard error it said: {said} ({whole})"
 
     async def end(self) -> None:
         """Close its input; a process that does not end by itself is killed, with what it started where it has its own

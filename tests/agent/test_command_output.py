@@ -121,6 +121,9 @@ async def test_a_folder_that_cannot_be_written_keeps_no_agent_from_deciding(tmp_
     assert await driver.next(Trajectory(instance=instance()), []) == GiveUp(reason="enough")
     await driver.close()  # type: ignore[attr-defined]
     await agent.aclose()
+    failing = CommandAgent(command(DYING), logs=tmp_path / "state").driver(instance())
+    with pytest.raises(AgentFailure, match=r"said: first \| no key is set .*agent-1\.log cannot be written: "):
+        await failing.next(Trajectory(instance=instance()), [])
 
 
 @pytest.mark.parametrize("program", [ENDLESS, STOPPED], ids=["endless", "stopped"])

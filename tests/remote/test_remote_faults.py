@@ -125,6 +125,29 @@ def test_a_log_that_cannot_be_written_to_keeps_no_server_from_answering(tmp_path
         log.stray_line(b"y")
         log.close()
         assert log.stray == 1 and len(log.tail()) == 12
+        assert log.problem is not None and log.problem.startswith(f"{path} cannot be written: ")
+
+
+def test_what_a_server_prints_is_in_its_log_while_it_runs(tmp_path: Path) -> None:
+    log = ServerLog(tmp_path / "new" / "log")
+    log.stderr(b"begins\nand goes")
+    assert (tmp_path / "new" / "log").read_text() == "begins\n"
+    log.close()
+    assert (tmp_path / "new" / "log").read_text() == "begins\nand goes\n" and log.problem is None
+
+
+async def test_a_log_that_cannot_be_written_to_is_told_with_the_servers_other_oddities(
+    make: Any, tmp_path: Path
+) -> None:
+    (tmp_path / "logs").write_text("in the way")
+    environment = make("banner")
+    session = await environment.open(instance())
+    assert (await session.call("ask", {"text": "x"})).text == "ask: x"
+    assert [problem.partition("; ")[2] for problem in environment.oddities if "printed 3 lines" in problem] == [
+        "its log does not hold them all."
+    ]
+    told = [problem for problem in environment.oddities if "has no whole log" in problem]
+    assert len(told) == 1 and "cannot be written: " in told[0] and str(tmp_path / "logs") in told[0]
 
 
 async def test_stderr_goes_to_a_file_and_to_no_terminal(

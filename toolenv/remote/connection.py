@@ -105,6 +105,11 @@ class Connection:
         """Lines on the server's stdout that were no messages."""
         return self._process.log.stray if self._process is not None else 0
 
+    @property
+    def log_problem(self) -> str | None:
+        """Why the log of the server's process is not written, None where it is or there is none."""
+        return self._process.log.problem if self._process is not None else None
+
     async def start(self) -> None:
         """Open the connection and shake hands. Raises ``EnvironmentFailure``, with the server gone."""
         self._owner = asyncio.create_task(self._own())

@@ -174,20 +174,19 @@ class ServerEnvironment:
         async with server_process(command, env, server.cwd, log, wire) as (read, write, process):
             yield read, write, process
 
-    def _log_path(self, mark: str) -> Path | None:
-        """A file of this process's own for a server's log; None where there is no place for one."""
+    def _log_path(self, mark: str) -> Path:
+        """A file of this process's own for a server's log."""
         folder = self._logs
         if folder is None:
             from platformdirs import user_log_path
 
             folder = user_log_path("vakra-tui") / "servers"
+        # An old log that stays costs a little room; whether the new one can be written its writer tells.
         with suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
             logs = sorted(folder.glob("*.log"), key=lambda path: path.stat().st_mtime)
             for old in logs[:-LOGS_KEPT]:
                 old.unlink(missing_ok=True)
-            return folder / f"{os.getpid()}-{mark}.log"
-        return None
+        return folder / f"{os.getpid()}-{mark}.log"
 
 
 class RemoteEnvironment(ServerEnvironment):

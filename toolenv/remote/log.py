@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import re
 from collections import deque
-from contextlib import suppress
 from pathlib import Path
 from typing import Final, TextIO
 
@@ -32,21 +31,23 @@ def _picture(match: re.Match[str]) -> str:
 class ServerLog:
     """The log of one server process. ``tail`` are its last lines of stderr.
 
-    A file that cannot be written to is given up: it never keeps a server from answering.
+    A file that cannot be written to never keeps a server from answering: it is given up, and ``problem`` says why.
     """
 
-    def __init__(self, path: Path | None) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
         self.stray = 0
+        self.problem: str | None = None
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._tail: deque[str] = deque(maxlen=TAIL)
         self._rest = ""
         self._written = 0
         self._stream: TextIO | None = None
-        if path is not None:
-            with suppress(OSError):
-                path.parent.mkdir(parents=True, exist_ok=True)
-                self._stream = path.open("w", encoding="utf-8", errors="replace")
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._stream = path.open("w", encoding="utf-8", errors="replace")
+        except OSError as error:
+            self._lost(error)
 
     def stderr(self, chunk: bytes, *, last: bool = False) -> None:
         lines = (self._rest + self._decoder.decode(chunk, last)).split("\n")
@@ -55,11 +56,13 @@ class ServerLog:
             lines, self._rest = [*lines, self._rest], ""
         for line in lines:
             self._line(neutral(line.rstrip("\r")))
+        self._flush()
 
     def stray_line(self, line: bytes) -> None:
         """A line on stdout that is no message of the protocol."""
         self.stray += 1
         self._write("stdout: " + neutral(line[:4096].decode("utf-8", "replace")) + "\n")
+        self._flush()
 
     def tail(self) -> list[str]:
         return [line[:_WIDTH] for line in (*self._tail, *([neutral(self._rest)] if self._rest else ()))]
@@ -75,15 +78,29 @@ class ServerLog:
         self._written += len(text)
         try:
             self._stream.write(text if self._written <= LIMIT else "... the rest was dropped\n")
-        except OSError:
-            self._give_up()
+        except OSError as error:
+            self._lost(error)
+
+    def _flush(self) -> None:
+        """What was said is in the file for whoever looks there while the server runs."""
+        if self._stream is not None:
+            try:
+                self._stream.flush()
+            except OSError as error:
+                self._lost(error)
 
     def close(self) -> None:
         self.stderr(b"", last=True)
         self._give_up()
 
+    def _lost(self, error: OSError) -> None:
+        self.problem = f"{self.path} cannot be written: {error.strerror or error}"
+        self._give_up()
+
     def _give_up(self) -> None:
         stream, self._stream = self._stream, None
         if stream is not None:
-            with suppress(OSError):
+            try:
                 stream.close()
+            except OSError as error:
+                self.problem = self.problem or f"{self.path} cannot be written: {error.strerror or error}"

@@ -170,8 +170,10 @@ def problems_of(bundle: Bundle) -> list[str]:
     for connection in bundle.connections:
         found.extend(connection.problems)
         if connection.stray_lines:
+            where = "they are in its log" if connection.log_problem is None else "its log does not hold them all"
             found.append(
-                f"{connection.name} printed {connection.stray_lines} lines on its stdout that are no messages; "
-                "they are in its log."
+                f"{connection.name} printed {connection.stray_lines} lines on its stdout that are no messages; {where}."
             )
+        if connection.log_problem is not None:
+            found.append(f"{connection.name} has no whole log: {connection.log_problem}.")
     return found
