@@ -58,8 +58,16 @@ def _written(found: Sequence[SessionSummary | Hit], *, as_json: bool) -> Iterato
             yield sanitize(_line(entry)).encode()
 
 
+def _when(seconds: float) -> str:
+    """The time in UTC; a clock may have told one that no calendar has."""
+    try:
+        return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M}"
+    except (ValueError, OverflowError, OSError):
+        return "at no time".ljust(len("2000-01-01 00:00"))
+
+
 def _line(entry: SessionSummary) -> str:
-    when = datetime.fromtimestamp(entry.updated_at, UTC).strftime("%Y-%m-%d %H:%M")
+    when = _when(entry.updated_at)
     verdict = {True: "passed", False: "failed", None: "-"}[entry.passed]
     place = f"capability {entry.capability}, {entry.domain}, {entry.uuid}"
     return f"{entry.key}  {when}  {entry.steps} steps  {verdict}  {place}  {one_line(entry.query, QUERY_SHOWN)}"
