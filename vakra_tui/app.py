@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 from rich.text import Text
-from textual import events
 from textual.widget import AwaitMount
 
 from toolenv.errors import VakraError
-from vakra_tui.preparing import Preparing
+from vakra_tui.leaving import Leaving
 from vakra_tui.screens.instances import InstancesScreen
 from vakra_tui.state.engine import Engine
-from vakra_tui.state.heap import LOOK_EVERY_S, Heap
+from vakra_tui.state.heap import Heap
 from vakra_tui.state.lines import LineSource, Span
 from vakra_tui.state.listing import Entry, Order
 from vakra_tui.state.memory import Memory
@@ -32,19 +31,8 @@ from vakra_tui.widgets.turns import InTurns
 from vakra_tui.working import work
 
 if TYPE_CHECKING:
-    from textual.driver import Driver
-
     from sessions.store import SessionSummary
     from vakra_tui.screens.debugger import DebuggerScreen
-
-INTERRUPTED = 130
-"""The exit code of whatever was interrupted, as everywhere in the program."""
-
-CLOSING_S = 3.0
-"""How long leaving may take before what still works is left behind."""
-
-PATIENCE_S = 0.7
-"""How long leaving waits for a verb that runs before it stops it."""
 
 WAIT_TOLD_EVERY_S = 4.0
 
@@ -57,7 +45,7 @@ READ_AT_ONCE = 100
 """Records whose queries are read for the list between two looks at the screen."""
 
 
-class VakraApp(InTurns, Preparing):
+class VakraApp(InTurns, Leaving):
     """The debugger on a dataset and its runs; ``wiring`` makes the parts when they are first asked for."""
 
     TITLE = "vakra-tui"
@@ -75,7 +63,6 @@ class VakraApp(InTurns, Preparing):
         self.opened = False
         self._screen_loop: asyncio.AbstractEventLoop | None = None
         self._told_wait = 0.0
-        self._interrupted: asyncio.Future[None] | None = None
         self._dataset_key = BUILT_IN
 
     @property
@@ -94,14 +81,13 @@ class VakraApp(InTurns, Preparing):
 
     def _begin(self) -> None:
         self.heap.settle()
-        self.set_interval(LOOK_EVERY_S, self.heap.rest)
         self.engine.start()
         self.open_data()
 
-    async def on_event(self, event: events.Event) -> None:
-        if isinstance(event, events.InputEvent):
-            self.heap.used()
-        await super().on_event(event)
+    @contextmanager
+    def suspend(self) -> Iterator[None]:
+        with super().suspend(), self.heap.unseen():
+            yield
 
     def on_unmount(self) -> None:
         self.engine.stop()
@@ -354,61 +340,3 @@ class VakraApp(InTurns, Preparing):
         unkept = [f"Steps are not kept: {reason}" for reason in reasons if reason]
         text = "\n".join((*unkept, *self.world.problems)) or "Nothing odd was found in the data."
         self.push_screen(MessageScreen("Problems in the data", text))
-
-    async def action_quit(self) -> None:
-        await self.leave(0)
-
-    async def leave(self, code: int) -> None:
-        """End with an exit code; sessions are closed first, as long as that does not take long."""
-        from vakra_tui.screens.debugger import DebuggerScreen
-
-        self.keep_place()
-        debuggers = [screen for screen in self.screen_stack if isinstance(screen, DebuggerScreen)]
-        message: Text | None = None
-        try:
-            await asyncio.wait_for(self.engine.run(self._let_go(debuggers)), CLOSING_S)
-        except TimeoutError:
-            message = Text(f"vakra-tui: closing took longer than {CLOSING_S:.0f} s; what was done last may not be kept")
-        except (VakraError, OSError) as error:
-            message = Text(sanitize(f"vakra-tui: not everything could be closed in order: {' '.join(_reasons(error))}"))
-        self.exit(return_code=code, message=message)
-
-    def interrupt(self) -> None:
-        """End because a signal or the loss of the terminal asks for it, whatever the application is busy with."""
-        if self._interrupted is None:
-            with self._context():
-                self._interrupted = asyncio.ensure_future(self.leave(INTERRUPTED))
-
-    def terminal_lost(self) -> None:
-        """Called in a thread of the driver: nobody sees the screen or presses a key any more."""
-        self._soon(self.interrupt)
-
-    def get_driver_class(self) -> type[Driver]:
-        driver = super().get_driver_class()
-        if driver.__name__ != "LinuxDriver":
-            return driver
-        from vakra_tui.terminal import TerminalDriver
-
-        return TerminalDriver
-
-    async def _let_go(self, debuggers: Sequence[DebuggerScreen]) -> None:
-        """In the engine: close the open sessions and the world, each also where another cannot be closed."""
-        async with contextlib.AsyncExitStack() as closing:
-            if self.opened:
-                closing.push_async_callback(self.world.close)
-            for screen in debuggers:
-                closing.push_async_callback(
-                    screen.session.last, screen.session.close, screen.behind, patience_s=PATIENCE_S
-                )
-
-
-def _reasons(error: BaseException) -> list[str]:
-    """What failed, of several things in the order in which they did; a sentence that another quotes is not repeated."""
-    said: list[str] = []
-    failed: BaseException | None = error
-    while failed is not None:
-        text = str(failed)
-        if isinstance(failed, VakraError | OSError) and not any(text in other for other in said):
-            said.append(text)
-        failed = failed.__context__
-    return said[::-1]

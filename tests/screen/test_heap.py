@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from collections.abc import Callable, Iterator
 
 import pytest
 from screen_opening import opened
+from screen_reading import debugger, until
 from screen_toy import wiring
 
 from sessions.store import Store
 from vakra_tui.state import heap
 from vakra_tui.state.heap import Heap
+from vakra_tui.widgets.line_view import LineView
 
 
 class Later:
@@ -115,17 +118,37 @@ def test_a_visit_that_comes_late_does_not_take_longer(watching: Heap, later: Lat
     assert watching.frozen >= len(kept)
 
 
-def test_everything_is_visited_once_when_nobody_is_there(watching: Heap, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_everything_is_visited_while_another_program_has_the_terminal(
+    watching: Heap, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cycle = Cycle()
     gone = weakref.ref(cycle)
     kept = lived(heap.TOO_MANY + 1)
     del cycle
-    monkeypatch.setattr(heap, "WORTH_A_VISIT", len(kept))
-    watching.used()
-    watching.rest()
+    with watching.unseen():  # what was put aside is not worth it
+        pass
     assert gone() is not None
-    monkeypatch.setattr(heap, "REST_AFTER_S", -1.0)
-    watching.rest()
+    monkeypatch.setattr(heap, "WORTH_A_VISIT", len(kept))
+    with watching.unseen():  # a program that ends at once: nobody waits for a visit
+        pass
+    assert gone() is not None
+    monkeypatch.setattr(heap, "LASTING_S", 0.0)
+    visited = threading.Event()
+    weakref.finalize(kept_by := Cycle(), visited.set)
+    del kept_by
+    with watching.unseen():
+        assert visited.wait(60)
     assert gone() is None
     assert watching.frozen == 0
     assert gc.get_freeze_count() > len(kept)
+
+
+async def test_a_closed_view_lets_go_of_what_it_showed() -> None:
+    """The view itself lies in cycles, which nobody collects for long; what it showed must not wait for that."""
+    async with opened(wiring(instance="u-1", store=Store.open("sqlite://"))) as (app, pilot):
+        screen = debugger(app)
+        views = list(screen.query(LineView))
+        assert sum(view.source.layout(80) > 0 for view in views) > 4
+        await pilot.press("escape")
+        await until(pilot, lambda: not any(view.is_attached for view in views), "the list")
+        assert [view.source.layout(80) for view in views] == [0] * len(views)

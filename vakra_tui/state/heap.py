@@ -4,15 +4,17 @@ A full collection visits every object that it knows: 50 ms soon after the start,
 of use, in whatever thread and in the middle of whatever it strikes. Full collections of its own are therefore taken
 from the collector. When so many objects lived long enough that a visit of them is worth it and still short, they are
 visited by themselves, between two callbacks of the event loop. Those that stay after that are frozen when they become
-many: later visits leave them out. A cycle that becomes garbage after that is kept until nobody touches the program for
-a while; then everything is visited once.
+many: later visits leave them out. A cycle that becomes garbage after that is kept: a visit of everything would take a
+second, and what of a closed screen lies in cycles is small, for its views let go of what they showed. Everything is
+visited while another program has the terminal, in a thread of its own: nothing of the screen is shown then.
 """
 
 from __future__ import annotations
 
 import gc
-import time
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 FULL = 2
@@ -30,10 +32,8 @@ STAYING = 8_000
 TOO_MANY = 40_000
 """Objects that are put aside without a visit: what was read or imported at once, which is hardly ever garbage."""
 
-REST_AFTER_S = 30.0
-"""Seconds without a key or the mouse after which there is time for a visit of everything."""
-
-LOOK_EVERY_S = 10.0
+LASTING_S = 2.0
+"""Seconds after which a program that has the terminal is one that somebody reads in."""
 
 WORTH_A_VISIT = 200_000
 """Objects put aside since everything was visited last, some 20 MB if all of them were garbage."""
@@ -51,7 +51,6 @@ class Heap:
         self._soon = soon
         self._asked = False
         self._stayed = 0
-        self._touched = time.monotonic()
         self._thresholds: tuple[int, int, int] | None = None
 
     def settle(self) -> None:
@@ -71,17 +70,26 @@ class Heap:
             gc.unfreeze()
             self._thresholds = None
 
-    def used(self) -> None:
-        """Somebody uses the program."""
-        self._touched = time.monotonic()
+    @contextmanager
+    def unseen(self) -> Iterator[None]:
+        """Nothing is shown meanwhile: visit everything, if that is worth it and there is time for it."""
+        if self.frozen <= WORTH_A_VISIT:
+            yield
+            return
+        timer = threading.Timer(LASTING_S, self._visit_all)
+        timer.name = "heap"
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
 
-    def rest(self) -> None:
-        """Visit everything once if that is worth it and nobody has used the program for a while."""
-        if self.frozen > WORTH_A_VISIT and time.monotonic() - self._touched > REST_AFTER_S:
-            gc.unfreeze()
-            gc.collect()
-            gc.freeze()
-            self.frozen = self._stayed = 0
+    def _visit_all(self) -> None:
+        gc.unfreeze()
+        gc.collect()
+        gc.freeze()
+        self.frozen = self._stayed = 0
 
     def visit(self) -> None:
         """Collect the garbage among what lived long, unless that became too much meanwhile."""

@@ -57,6 +57,9 @@ class Banner(LineView, can_focus=False):
         self._rows = 0
         self.display = False
 
+    def on_unmount(self) -> None:
+        self._given = ()
+
     @property
     def tallest(self) -> int:
         """The greatest number of rows taken."""

@@ -116,6 +116,12 @@ class LineView(ScrollView, can_focus=True):
     def on_resize(self) -> None:
         self._measure()
 
+    def on_unmount(self) -> None:
+        """Let go of what was shown: the view itself lies in cycles, which are kept long after it is gone."""
+        self._source = Lines(())
+        self._search = None
+        self._count = 0
+
     def text_width(self) -> int:
         """Cells that a line of the source may take; in a pane that is put away those that it had when it was seen."""
         seen = self.scrollable_content_region.width
