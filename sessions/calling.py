@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -56,8 +57,10 @@ async def call_in_time(
 
 
 def shown(arguments: Mapping[str, Json]) -> str:
-    """Arguments as a sentence quotes them."""
-    written = repr(dict(arguments))
+    """Arguments as a sentence quotes them: ``name=value``, values as JSON."""
+    written = ", ".join(
+        f"{name}={json.dumps(value, ensure_ascii=False, default=str)}" for name, value in arguments.items()
+    )
     return written if len(written) <= SHOWN_ARGUMENTS else written[:SHOWN_ARGUMENTS] + "..."
 
 

@@ -197,9 +197,12 @@ class Chrome(TypeAhead):
             raise failed
 
     def toast(self, text: str, *, warn: bool = False) -> None:
-        """A short note at the corner."""
+        """A short note at the corner; said again, it takes the place of the one before."""
+        said = sanitize(shortened(text, LONGEST_TOAST))
+        for note in [each for each in self._notifications if each.message == said]:
+            self._unnotify(note, refresh=False)
         self.notify(
-            sanitize(shortened(text, LONGEST_TOAST)),
+            said,
             severity="warning" if warn else "information",
             markup=False,
             timeout=4,

@@ -135,7 +135,7 @@ class _Search(Trials):
                 said = "no single replacement saves it; "
                 if count < hops:
                     said += f"after the first {count} of {hops} ground-truth calls its own rest passes"
-                    said += ", answered anew" if again else ""
+                    said += ", answered as the reference does" if again else ""
                 else:
                     said += f"with all {hops} ground-truth calls its own answer passes"
                 where = f"; it leaves the path at step {step}" + (f" ({tool})" if tool else "")

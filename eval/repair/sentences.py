@@ -12,7 +12,7 @@ NAMED = 6
 
 def sentence(one: Replacement, passes: str = "it passes") -> str:
     """Which step broke the trajectory, and what stands there once it is repaired."""
-    again = ", answered anew" if one.re_answered else ""
+    again = ", answered as the reference does" if one.re_answered else ""
     after = f"{one.after.name}({shown(one.after.arguments)})" if one.after is not None else ""
     match one.kind:
         case "answer":

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import screen_toy as toy
 from screen_opening import opened
-from screen_reading import debugger, until, until_settled, until_shown
+from screen_reading import debugger, squeezed, until, until_settled, until_shown
 from screen_session import predicted, session_on
 
 from sessions.store import Store, StoredVerdict
@@ -215,10 +215,10 @@ def test_a_time_that_is_none_is_told_as_such(seconds: float) -> None:
 @pytest.mark.asyncio
 async def test_a_failed_run_that_is_opened_again_begins_at_the_step_that_broke(tmp_path: Path) -> None:
     """Its kept verdict is there before the reference is executed, beside which the step is found."""
-    address = f"sqlite:///{tmp_path / 's.sqlite'}"
+    options = Options(instances=("04f88e0a70fd-3aad6cc59696",), capabilities=(3,), db=f"sqlite:///{tmp_path}/s.db")
     for _ in range(2):
-        runs = predicted(("query_beer_factory", {"question": "Who brews Dixie?"}))
-        async with opened(toy.wiring(store=Store.open(address), runs=runs, instance="u-1")) as (app, pilot):
-            await until_shown(pilot, "BROKEN step 1")
-            await until_settled(pilot)
-            assert debugger(app).cursor == 0
+        async with opened(Wiring(options), (120, 36)) as (app, pilot):
+            await pilot.press("enter")
+            screen = await until_settled(pilot)
+            assert "x FAILED" in squeezed(app)
+            assert screen.cursor == 2

@@ -349,3 +349,11 @@ async def test_editing_a_call_makes_a_branch(store: Store) -> None:
         await until_shown(pilot, "branch fork 3a")
         await until_shown(pilot, "step 3: get_city")
         assert wiring.environment.calls[-1] == ("get_city", {"name": "Zanzibar!"})
+
+
+async def test_a_note_takes_one_line_and_is_not_told_twice(store: Store) -> None:
+    async with opened(toy.wiring(instance="u-1", store=store), SMALL) as (app, pilot):
+        await pilot.press("0", "b", "b")
+        await until_shown(pilot, "Before the first step")
+        told = [row for row in rows(app) if "Before the first step" in row or "or the end." in row]
+        assert len(told) == 1 and told[0].rstrip().endswith("or the end.")

@@ -212,13 +212,14 @@ def _instead(scene: Scene, hop: HopRow) -> tuple[int | None, str]:
         if row.number > before and row.beside:
             return index, f"{row.tool} is called where {hop.call.name} is due"
     after = next((index for index, row in enumerate(ran(scene)) if row.number > before), None)
+    again = any(row.tool == hop.call.name for row in ran(scene))
+    never = "was not called again" if again else "was never called"
     if after is None:
-        never = "was never called" if scene.finished else "was not called so far"
-        return _last(scene), f"{hop.call.name} {never}"
+        return _last(scene), f"{hop.call.name} {never if scene.finished else 'was not called so far'}"
     row = scene.rows[after]
     if row.outcome in ("answer", "gave up"):
-        return after, f"the trajectory ends here and {hop.call.name} was never called"
-    return after, f"{hop.call.name} was never called; it was due here"
+        return after, f"the trajectory ends here and {hop.call.name} {never}"
+    return after, f"{hop.call.name} {never}; it was due here"
 
 
 def _lack(hop: HopRow) -> str:

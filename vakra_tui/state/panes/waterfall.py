@@ -232,7 +232,7 @@ def short_verdict(verdict: Verdict | None, cells: int = 80) -> Line:
     if verdict.status == "extra":
         return line(("? extra", "warn"))
     if verdict.status == "missing":
-        return line(("\u2717 missing" if cells < BRIEFEST_BELOW else "\u2717 no prediction", "fail"))
+        return line(("\u2717 none" if cells < BRIEFEST_BELOW else "\u2717 no prediction", "fail"))
     if verdict.passed:
         return line(("\u2713 passed", "ok"))
     if verdict.passed is None:
