@@ -11,8 +11,9 @@
   the fastest of several.
   What a key costs in them, and in sessions of 50 and of 5,000 steps, is counted: rows that are made into lines, and
   function calls in the screen's thread until it has settled.
-- Every command of the screen is run against slow tools, a slow judge and a slow disk, while the callbacks of the event
-  loop are timed.
+- Every command of the screen is run against slow tools, a slow judge and a slow disk, and again where tools answer with
+  5 MB, while the callbacks of the event loop are timed; so are keys in a session of 5,000 steps, and keys that are
+  pressed from the first moment the list can be read, in processes that still import the screens.
 
 ``--write`` puts the figures into ``docs/measurements/tui.md``.
 """
@@ -53,9 +54,12 @@ def measured(options: argparse.Namespace, folder: Path) -> dict[str, Any]:
         results["sizes"] = tui_sizes.run(folder / "sizes", repeat=options.repeat)
     if options.only in (None, "stalls"):
         import tui_stalls
+        import tui_start
 
         gc.collect()  # what the parts before left is not collected while callbacks are timed
-        results["stalls"] = tui_stalls.run(folder / "stalls")
+        environment = tui_start.environment(folder / "stalls")
+        tui_start.built_sample(folder / "stalls")
+        results["stalls"] = tui_stalls.run(folder / "stalls", environment)
     return results
 
 
@@ -132,12 +136,24 @@ def _stalls(results: Mapping[str, Any]) -> Iterator[str]:
             yield f"| {label} | {clock:.0f} ms | {processor:.0f} ms | {each['during']} |"
     yield ""
     yield (
-        f"Later callbacks above 50 ms: {results['above 50 ms later']} on the clock, "
-        f"{results['processor above 50 ms later']} in processor time; the longest in processor time "
-        f"{results['processor later'] * 1000:.0f} ms. Garbage was visited {results['visits']} times between callbacks, "
-        f"for at most {results['longest visit'] * 1000:.0f} ms, and {results['collections in the middle']} times in "
-        f"the middle of something."
+        f"Garbage was visited {results['visits']} times between callbacks, for at most "
+        f"{results['longest visit'] * 1000:.0f} ms, and {results['collections in the middle']} times in the middle of "
+        f"something."
     )
+    yield ""
+    yield "| all commands, where | too long: clock | processor | longest: clock | during | processor |"
+    yield "|---|---|---|---|---|---|"
+    for name, each in results["walks"].items():
+        yield (
+            f"| {name} | {each['too long']} | {each['processor too long']} | {each['seconds'] * 1000:.0f} ms "
+            f"| {each['during']} | {each['processor_s'] * 1000:.0f} ms |"
+        )
+    yield ""
+    yield "| keys from the first row on, each in a new process | longest: clock | processor | all imported after |"
+    yield "|---|---|---|---|"
+    for name, each in results["first keys"].items():
+        clock, processor = each["seconds"] * 1000, each["processor_s"] * 1000
+        yield f"| {name} | {clock:.0f} ms | {processor:.0f} ms | {each['imported_s']:.2f} s |"
 
 
 def write(text: str) -> None:

@@ -6,7 +6,7 @@ import asyncio
 import functools
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -82,8 +82,8 @@ def on_slow_disk(part: Any) -> Any:
     return part
 
 
-def slow_world(folder: Path) -> toy.ToyWiring:
-    """Three instances, two runs."""
+def slow_world(folder: Path, answers: Mapping[str, str] = toy.ANSWERS) -> toy.ToyWiring:
+    """Three instances, two runs; ``answers`` of the tools."""
     tables = folder / "beer_factory.sqlite"
     with closing(sqlite3.connect(tables)) as connection:
         connection.execute("CREATE TABLE brand (name TEXT, stars INTEGER)")
@@ -97,7 +97,7 @@ def slow_world(folder: Path) -> toy.ToyWiring:
     wiring = toy.wiring(
         instances=[toy.instance(uuid) for uuid in uuids],
         runs=runs,
-        environment=SlowEnvironment(toy.ANSWERS),
+        environment=SlowEnvironment(answers),
         store=on_slow_disk(Store.open(f"sqlite:///{folder / 's.sqlite'}")),
     )
     wiring.dataset.database = lambda domain: tables
