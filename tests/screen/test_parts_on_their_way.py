@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import screen_toy as toy
-from screen_reading import until
+from screen_reading import until, until_settled
 from textual import events
 from textual.app import ComposeResult
 from textual.geometry import Size
@@ -65,3 +65,16 @@ async def test_a_part_that_is_looked_for_in_vain_is_still_an_error(app: VakraApp
             await asyncio.sleep(0)
     assert app.memory.crash_log.exists()
     assert app.return_code == 2
+
+
+async def test_a_scene_that_comes_after_the_debugger_was_left_ends_nothing(app: VakraApp) -> None:
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.opened, "the list")
+        await pilot.press("enter")
+        screen = await until_settled(pilot)
+        await screen.remove_children()
+        assert screen.scene is not None
+        app.from_engine(screen._take, screen.scene)
+        await pilot.press("escape")
+        await until(pilot, lambda: not screen.is_attached, "the list")
+    assert not app.memory.crash_log.exists()

@@ -112,7 +112,7 @@ class DebuggerScreen(
 
     def _take(self, scene: Scene) -> None:
         """Show a scene; the cursor follows new steps while it stands on the last one."""
-        if not self.is_attached:
+        if not self.is_attached or not self.children:  # what was begun before the screen was left
             return
         self.scene = scene
         if self._begin_at is not None:
