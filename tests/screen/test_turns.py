@@ -15,6 +15,7 @@ from rich.style import Style
 from screen_opening import SMALL, opened
 from screen_reading import shown, until
 from textual import events
+from textual._styles_cache import StylesCache
 from textual.color import Color
 from textual.css.stylesheet import Stylesheet
 from textual.message import Message
@@ -145,3 +146,16 @@ def test_a_strip_of_a_version_without_such_caches_is_left_as_it_is(monkeypatch: 
     acyclic.free_strips_at_once()
     assert Strip.join == joined
     assert not hasattr(Strip, "no_such_method")
+
+
+def test_the_rows_of_a_widget_are_kept_by_no_table_of_colours() -> None:
+    acyclic.free_strips_at_once()
+    acyclic.free_strips_at_once()
+    colours = Color(1, 2, 3), Color(40, 50, 60, 0.5)
+    rows, others = StylesCache(), StylesCache()
+    gone = weakref.ref(rows)
+    inner, outer = rows.get_inner_outer(*colours)
+    assert (inner.background, outer.background) == (colours[0] + colours[1], colours[0])
+    assert others.get_inner_outer(*colours)[0] is inner  # worked out once
+    del rows
+    assert gone() is None
