@@ -14,8 +14,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
+
 from eval.crew import worked
 from eval.environments import EnvironmentChain
+from eval.portable import named_from
 from eval.scored import encoded
 from sessions.agent.agent import Agent
 from sessions.agent.running import AgentRun, run_agent
@@ -143,7 +146,8 @@ class Production:
     async def _made(self, ref: InstanceRef) -> tuple[AgentRun | None, Outcome]:
         try:
             instance = self._dataset.load(ref)
-        except DataError as error:
+        except DataError as problem:
+            why = named_from(str(problem), self._dataset.path)
             nothing = Prediction(
                 uuid=ref.uuid,
                 domain=ref.domain,
@@ -152,11 +156,13 @@ class Production:
                 answer="",
                 calls=(),
                 status="error",
-                error=str(error),
+                error=why,
             )
-            return None, Outcome(prediction=nothing, status="environment", detail=str(error))
+            return None, Outcome(prediction=nothing, status="environment", detail=why)
         run = await run_agent(instance, self._agent, self._environments)
-        return run, Outcome(prediction=run.prediction, status=run.status, detail=run.detail)
+        error, detail = (named_from(text, self._dataset.path) for text in (run.prediction.error, run.detail))
+        made = msgspec.structs.replace(run.prediction, error=error)
+        return run, Outcome(prediction=made, status=run.status, detail=detail)
 
     def _kept(self, ref: InstanceRef, run: AgentRun | None, outcome: Outcome) -> Outcome:
         """The outcome as a resume would find it, its secrets taken out; kept in the store, where there is one."""

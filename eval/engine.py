@@ -7,17 +7,15 @@ for the spool at once. The order in which units finish never shows in a report.
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Protocol
 
-import msgspec
-
 from eval.crew import worked
 from eval.judges.human import HumanRuling
 from eval.model import Verdict
+from eval.portable import portable
 from eval.profile import Item, Profile, ScoringContext, Unit
 from eval.results import FLUSH_SECONDS, Results
 from eval.resume import HumanKey, keys_of
@@ -116,21 +114,6 @@ class LocalScorer:
     async def close(self) -> None:
         for truths in {id(context.truths): context.truths for context in self._contexts}.values():
             await truths.close()
-
-
-def portable(verdict: Verdict, context: ScoringContext) -> Verdict:
-    """The verdict with files named from the dataset's or the run's folder, wherever these lie on this machine."""
-    if verdict.status != "unscored":
-        return verdict
-
-    def short(text: str) -> str:
-        for folder in (context.dataset.path, context.run.path):
-            for spelling in (str(folder), str(folder.resolve())):
-                text = text.replace(spelling + os.sep, "")
-        return text
-
-    stages = tuple(msgspec.structs.replace(stage, reason=short(stage.reason)) for stage in verdict.stages)
-    return msgspec.structs.replace(verdict, detail=short(verdict.detail), stages=stages)
 
 
 def _unanswered(item: Item, context: ScoringContext) -> str | None:

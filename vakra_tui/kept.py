@@ -96,7 +96,7 @@ class KeptVerdicts:
         rulings: Mapping[HumanKey, HumanRuling],
     ) -> None:
         """Keep the lines of a unit as a batch would, all or none of them. Raises ``StoreError``."""
-        from eval.engine import portable
+        from eval.portable import portable
         from eval.results import RETRIED
         from eval.resume import keys_of
         from eval.scored import Scored, encode, grouping
