@@ -58,6 +58,15 @@ class TerminalDriver(LinuxDriver):
             shown.reconfigure(encoding="utf-8", errors="replace")
         self._file: Any = Output(shown, self._app.terminal_lost)
 
+    def _sigcont_application(self, *_: Any) -> None:
+        """Come back from a stop.
+
+        Without one (``fg`` of a job that runs, a terminal that hangs up) the library would start its threads a second
+        time, and the first ones would never end.
+        """
+        if self._must_signal_resume:
+            super()._sigcont_application()
+
     def _run_input_thread(self) -> None:
         try:
             self.run_input_thread()

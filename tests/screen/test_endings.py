@@ -103,6 +103,32 @@ def test_a_terminal_that_is_closed_leaves_no_process(tmp_path: Path, *, told: bo
     assert not (tmp_path / "xdg_state_home" / "vakra-tui" / "crash.log").exists()
 
 
+def test_a_signal_to_go_on_that_follows_no_stop_leaves_nothing_behind(tmp_path: Path) -> None:
+    started = Started(tmp_path)
+    started.until(b"WATERFALL")
+    os.kill(started.pid, signal.SIGCONT)
+    os.write(started.terminal, b"q")
+    assert started.ended() == 0
+    started.hang_up()
+
+
+def test_a_stopped_program_goes_on_and_ends(tmp_path: Path) -> None:
+    started = Started(tmp_path)
+    started.until(b"WATERFALL")
+    os.kill(started.pid, signal.SIGTSTP)
+    while not (told := os.waitpid(started.pid, os.WNOHANG | os.WUNTRACED))[0]:
+        started.read()
+    assert os.WIFSTOPPED(told[1])
+    while select.select([started.terminal], [], [], 0)[0]:
+        started.read()
+    started.shown = b""
+    os.kill(started.pid, signal.SIGCONT)
+    started.until(b"WATERFALL")
+    os.write(started.terminal, b"q")
+    assert started.ended() == 0
+    started.hang_up()
+
+
 def _deaf() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
