@@ -72,9 +72,21 @@ class Leaving(Preparing):
             with self._context():
                 self._interrupted = asyncio.ensure_future(self.leave(INTERRUPTED))
 
+    def _print_error_renderables(self) -> None:
+        """What is said at the end is said to nobody where the terminal is gone; the exit code stays what it is."""
+        try:
+            super()._print_error_renderables()
+        except OSError:
+            self._exit_renderables.clear()
+
     def terminal_lost(self) -> None:
         """Called in a thread of the driver: nobody sees the screen or presses a key any more."""
         self._soon(self.interrupt)
+
+    def _print_error_renderables(self) -> None:
+        """The library's: what is said at the end. It is said to nobody where the terminal is gone."""
+        with contextlib.suppress(OSError):
+            super()._print_error_renderables()
 
     def get_driver_class(self) -> type[Driver]:
         driver = super().get_driver_class()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 
 import pytest
 import screen_toy as toy
@@ -69,3 +70,16 @@ async def test_the_program_ends_in_order_while_an_agent_never_answers() -> None:
         assert app._exit_renderables == []
         with pytest.raises(Stopped):
             await asked
+
+
+async def test_what_is_said_at_the_end_may_find_no_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Gone:
+        def print(self, *_: object, **__: object) -> None:
+            raise OSError(errno.EIO, "Input/output error")
+
+    wiring = toy.wiring(instances=[toy.instance("u-1")], store=Store.open("sqlite://"))
+    async with opened(wiring) as (app, _):
+        monkeypatch.setattr(app, "error_console", Gone())
+        app.exit(return_code=130, message="not everything could be closed in order")
+    assert app.return_code == 130
+    assert app._exit_renderables == []
