@@ -83,11 +83,6 @@ class Leaving(Preparing):
         """Called in a thread of the driver: nobody sees the screen or presses a key any more."""
         self._soon(self.interrupt)
 
-    def _print_error_renderables(self) -> None:
-        """The library's: what is said at the end. It is said to nobody where the terminal is gone."""
-        with contextlib.suppress(OSError):
-            super()._print_error_renderables()
-
     def get_driver_class(self) -> type[Driver]:
         driver = super().get_driver_class()
         if driver.__name__ != "LinuxDriver":
