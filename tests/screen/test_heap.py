@@ -147,8 +147,10 @@ async def test_a_closed_view_lets_go_of_what_it_showed() -> None:
     """The view itself lies in cycles, which nobody collects for long; what it showed must not wait for that."""
     async with opened(wiring(instance="u-1", store=Store.open("sqlite://"))) as (app, pilot):
         screen = debugger(app)
-        views = list(screen.query(LineView))
+        views, widgets = list(screen.query(LineView)), [screen, *screen.query("*")]
+        assert any(widget._styles_cache._cache for widget in widgets)
         assert sum(view.source.layout(80) > 0 for view in views) > 4
         await pilot.press("escape")
         await until(pilot, lambda: not any(view.is_attached for view in views), "the list")
         assert [view.source.layout(80) for view in views] == [0] * len(views)
+        await until(pilot, lambda: not any(widget._styles_cache._cache for widget in widgets), "no row that was drawn")

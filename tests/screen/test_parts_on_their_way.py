@@ -74,7 +74,6 @@ async def test_a_scene_that_comes_after_the_debugger_was_left_ends_nothing(app: 
         screen = await until_settled(pilot)
         await screen.remove_children()
         assert screen.scene is not None
-        app.from_engine(screen._take, screen.scene)
-        await pilot.press("escape")
-        await until(pilot, lambda: not screen.is_attached, "the list")
+        screen._take(screen.scene)
+        await app.pop_screen()
     assert not app.memory.crash_log.exists()

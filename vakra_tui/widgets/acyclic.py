@@ -16,6 +16,7 @@ from typing import Any
 
 from textual._styles_cache import StylesCache
 from textual.strip import Strip
+from textual.widget import Widget
 
 CUTTING = {
     "divide": "_divide_cache",
@@ -66,3 +67,11 @@ def _for_all(remembered: Callable[..., Any]) -> Callable[..., Any]:
         return remembered(StylesCache, *arguments)
 
     return asked
+
+
+def forget_rows(screen: Widget) -> None:
+    """Let go of the drawn rows of a screen that is closed: its widgets lie in cycles, and are kept long after that."""
+    for widget in (screen, *screen.walk_children(Widget)):
+        rows = getattr(widget, "_styles_cache", None)
+        if isinstance(rows, StylesCache):
+            rows.clear()

@@ -19,10 +19,12 @@ from textual._callback import invoke
 from textual.css.query import NoMatches
 from textual.message import Message
 from textual.message_pump import MessagePump
+from textual.messages import Prune
 from textual.renderables.background_screen import BackgroundScreen
 from textual.screen import ScreenResultType
 from textual.widget import Widget
 
+from vakra_tui.widgets.acyclic import forget_rows
 from vakra_tui.widgets.dimmed import Dimmed
 
 LONG_S = 0.004
@@ -66,6 +68,11 @@ class WithParts(InTurns):
                     raise
 
         return super().call_after_refresh(while_there)
+
+    async def on_prune(self, event: Prune) -> None:
+        """It is taken away; its widgets, which end first, are still there. The library's own handler comes next."""
+        if isinstance(self, Widget):
+            forget_rows(self)
 
     def _has_parts(self, *, being_made: bool) -> bool:
         """Whether all parts are there; with ``being_made`` those of a screen that is not mounted are on their way."""
