@@ -137,15 +137,16 @@ def is_telling(flow: Flow, facts: ResponseFacts | None, dialogue: Sequence[str])
         return True
     if value is None or isinstance(value, bool):
         return False
-    return not _common(value) and not (_short(value) and any(occurs(value, text) for text in dialogue))
+    return not is_common(value) and not (_short(value) and any(occurs(value, text) for text in dialogue))
 
 
 def by_chance(value: Atom) -> bool:
     """Whether a value is so short or so common that it stands in a large response by chance."""
-    return value is None or isinstance(value, bool) or _common(value) or _short(value)
+    return value is None or isinstance(value, bool) or is_common(value) or _short(value)
 
 
-def _common(value: Atom) -> bool:
+def is_common(value: Atom) -> bool:
+    """Whether a number is one of those that stand in many responses by chance."""
     return not isinstance(value, str) and value in COMMON
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from sessions.dataflow.calls import OPENING_TOOL
-from sessions.dataflow.flows import by_chance
+from sessions.dataflow.flows import by_chance, is_common
 from sessions.dataflow.holders import Known
 from sessions.trajectory import CallTool, Step, Trajectory
 from toolenv.model import Instance, Json, ToolCall, ToolSpec
@@ -23,7 +23,7 @@ MOST_OTHERS = 8
 
 Seen = Literal["query", "context", "policy", "response", "handle", "schema", "nowhere"]
 
-Exempt = Literal["opening", "other_universe", "null", "switch", "default", "enum"]
+Exempt = Literal["opening", "other_universe", "null", "switch", "default", "enum", "small"]
 """Why nobody has to have seen a value."""
 
 _EXEMPT_WORDS: Mapping[Exempt, str] = {
@@ -33,6 +33,7 @@ _EXEMPT_WORDS: Mapping[Exempt, str] = {
     "switch": "a switch: true or false, as the tool's schema says",
     "default": "the default in the tool's schema",
     "enum": "one of the choices in the tool's schema",
+    "small": "a small number, as limits and positions are; seen nowhere before",
 }
 
 
@@ -42,8 +43,9 @@ class ArgumentOrigin:
 
     ``step`` is the number of the call for ``response`` and ``handle`` (0: the opening), ``turn`` the id of the
     context turn for ``context``. ``schema`` are values that nobody has to see, ``exempt`` says why: defaults, members
-    of an enumeration, switches, what opens the instance. ``nowhere`` is an ungrounded value. ``others`` are further
-    places that show it, the most plausible first and at most ``MOST_OTHERS``.
+    of an enumeration, switches, what opens the instance, small numbers that are seen nowhere. ``nowhere`` is an
+    ungrounded value. ``others`` are further places that show it, the most plausible first and at most
+    ``MOST_OTHERS``.
     """
 
     argument: str
@@ -167,6 +169,8 @@ def _origin(instance: Instance, past: Known, name: str, atom: Atom, near: Collec
         part = _telling_part(instance, past, name, atom)
         if part is not None:
             return ArgumentOrigin(argument=name, value=atom, seen=part.seen, step=part.step, turn=part.turn)
+    if not isinstance(atom, str) and is_common(atom):
+        return ArgumentOrigin(argument=name, value=atom, seen="schema", exempt="small")
     return ArgumentOrigin(argument=name, value=atom, seen="nowhere")
 
 

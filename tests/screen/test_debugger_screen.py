@@ -357,3 +357,16 @@ async def test_a_note_takes_one_line_and_is_not_told_twice(store: Store) -> None
         await until_shown(pilot, "Before the first step")
         told = [row for row in rows(app) if "Before the first step" in row or "or the end." in row]
         assert len(told) == 1 and told[0].rstrip().endswith("or the end.")
+
+
+async def test_the_step_that_broke_is_marked_in_the_list(store: Store) -> None:
+    from screen_session import predicted
+
+    runs = predicted(("query_beer_factory", {"question": "Who brews Dixie?"}))
+    async with opened(toy.wiring(instance="u-1", store=store, runs=runs), WIDE) as (app, pilot):
+        await until_shown(pilot, "BROKEN step 1")
+        broken = [row for row in rows(app) if "BROKEN" in row and "query_beer" in row]
+        assert any("1 R \u2717 query_beer" in row for row in broken)
+        await pilot.press("0")
+        await until_shown(pilot, "not evaluated yet")
+        assert "BROKEN" not in squeezed(app)

@@ -407,6 +407,12 @@ def test_the_dialogue_comes_before_the_responses_and_of_its_turns_the_nearest():
     assert places(past, name="Thor") == [("query", None), ("context", 2), ("context", 1), ("response", 1)]
 
 
+def test_a_small_number_that_nobody_showed_is_no_sign_of_anything():
+    past = trajectory(query="Which heroes are there?")
+    assert seen(past, limit=3, position=1, id=77) == [("schema", None), ("schema", None), ("nowhere", None)]
+    assert ungrounded(past, ToolCall(name="count", arguments={"limit": 3})) == ()
+
+
 def test_what_the_schema_names_needs_no_origin():
     assert seen(trajectory(), (COUNT,), limit=-1, on=True, off=None) == [("schema", None)] * 3
 

@@ -22,9 +22,14 @@ _OUTCOMES: dict[str, tuple[str, str, Role]] = {
 }
 
 
-def step_line(row: StepRow, width: int, *, paused: bool = False) -> Line:
-    """A row of the timeline: number, actor, glyph, tool, flags and outcome at the right edge."""
+def step_line(row: StepRow, width: int, *, paused: bool = False, broken: bool = False) -> Line:
+    """A row of the timeline: number, actor, glyph, tool, flags and outcome at the right edge.
+
+    ``broken`` is the step that made the deciding gate fail, whatever came of its call.
+    """
     glyph, word, role = _OUTCOMES[row.outcome]
+    if broken:
+        glyph, word, role = glyph if row.outcome not in ("ok", "answer") else "\u2717", BROKEN, "fail"
     actor = ACTORS.get(row.actor, "?")
     number = f"{row.number:>3}" if row.number else "  \u00b7"
     number = "\u25a0" + (number[1:] if number[0] == " " else number) if paused else number
@@ -43,6 +48,9 @@ def step_line(row: StepRow, width: int, *, paused: bool = False) -> Line:
 
 
 DIFFERS = "\u0394"
+BROKEN = "BROKEN"
+"""In place of the outcome of the step that the line below the panes calls so."""
+
 MARKED = "\u25c6"
 NOTED = "\u270e"
 """Flags of a step: not as in the reference path; marked; with a note."""
@@ -127,6 +135,9 @@ class StepsSource:
     def __init__(self, scene: Scene) -> None:
         self._rows = scene.rows
         self._paused = scene.pause.number - 1 if scene.pause is not None else None
+        verdict = scene.verdict
+        failed = verdict is not None and verdict.status == "scored" and verdict.passed is False and not scene.stale
+        self._broken = scene.first_trouble if failed else None
         self._width = 30
         self._entries = _entries(scene)
         self._places = {entry: row for row, entry in enumerate(self._entries or ()) if isinstance(entry, int)}
@@ -139,7 +150,7 @@ class StepsSource:
         entry = index if self._entries is None else self._entries[index]
         if isinstance(entry, Twig):
             return twig_line(entry)
-        return step_line(self._rows[entry], self._width, paused=entry == self._paused)
+        return step_line(self._rows[entry], self._width, paused=entry == self._paused, broken=entry == self._broken)
 
     @property
     def cells(self) -> int:
