@@ -11,7 +11,7 @@ import struct
 import sys
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +31,15 @@ PATIENCE_S = 60.0
 class Started:
     """The command in a terminal of its own; ``shown`` is all that it wrote."""
 
-    def __init__(self, folder: Path, *, before: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, folder: Path, *, before: Callable[[], None] = lambda: None, words: Sequence[str] = ("-m", "vakra_tui")
+    ) -> None:
         homes = {name: str(folder / name.lower()) for name in ("XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME")}
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
             before()
             os.environ.update(homes, TERM="xterm-256color")
-            os.execv(sys.executable, [sys.executable, "-m", "vakra_tui"])
+            os.execv(sys.executable, [sys.executable, *words])
         fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 36, 120, 0, 0))
         self.shown = b""
         self.settings = termios.tcgetattr(self.terminal)
@@ -127,6 +129,22 @@ def test_a_stopped_program_goes_on_and_ends(tmp_path: Path) -> None:
     os.write(started.terminal, b"q")
     assert started.ended() == 0
     started.hang_up()
+
+
+LATE = """
+import sys
+import vakra_tui.leaving
+from vakra_tui.cli import main
+vakra_tui.leaving.CLOSING_S = 0.0
+sys.exit(main())
+"""
+
+
+def test_what_is_said_of_a_late_end_to_a_terminal_that_is_gone_changes_no_exit_code(tmp_path: Path) -> None:
+    started = Started(tmp_path, words=("-c", LATE))
+    started.until(b"WATERFALL")
+    started.hang_up()
+    assert started.ended() == 130
 
 
 def _deaf() -> None:
