@@ -43,6 +43,8 @@ class Results:
         self.spool = Spool(size, spool)
         self.tally = Tally()
         self.done = 0
+        self.taken_over = 0
+        """Lines of ``done`` that an earlier batch had finished."""
         self._store = store
         self._scope = scope
         self._unsaved: list[tuple[str, bytes]] = []
@@ -78,6 +80,7 @@ class Results:
             return False
         for item, scored, payload in zip(unit.items, lines, payloads, strict=True):
             self._take(item, scored, payload)
+        self.taken_over += len(lines)
         return True
 
     def accept(

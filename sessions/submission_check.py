@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+from sessions.submissions import without_predictions
 from toolenv.dataset.layout import capability_folders, domain_files
 from toolenv.dataset.record_file import RecordFile, records_of
 from toolenv.dataset.records import kind_of
@@ -80,7 +81,7 @@ def check_run(path: Path | str) -> CheckResult:
             records += counted
             problems.extend(wrong)
     if not files:
-        raise DataError(f"{folder} holds no predictions; a run is <capability folder>/<domain>.json or <domain>.json.")
+        raise DataError(without_predictions(folder))
     return CheckResult(files=files, records=records, problems=tuple(problems), notes=tuple(notes))
 
 

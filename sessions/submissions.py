@@ -65,9 +65,7 @@ class Run:
         run = cls(folder)
         run._index(dataset)
         if not run._files:
-            raise DataError(
-                f"{folder} holds no predictions; a run is <capability folder>/<domain>.json or <domain>.json."
-            )
+            raise DataError(without_predictions(folder))
         return run
 
     def refs(self) -> Sequence[PredictionRef]:
@@ -191,6 +189,32 @@ def _capability_of(uuid: str, domain: str, dataset: Dataset | None) -> int | Non
         return None
     found = [ref.capability for ref in dataset.with_uuid(uuid) if ref.domain == domain]
     return found[0] if found else None
+
+
+SHOWN_RUNS = 5
+"""Folders that a sentence names."""
+
+
+def without_predictions(folder: Path) -> str:
+    """The sentence on a folder that is no run, with the folders below it that may be meant."""
+    said = f"{folder} holds no predictions; a run is <capability folder>/<domain>.json or <domain>.json."
+    below = _with_files(folder)
+    if not below:
+        return said
+    more = f" and {len(below) - SHOWN_RUNS} more" if len(below) > SHOWN_RUNS else ""
+    return f"{said} Below it, these may be runs: {', '.join(below[:SHOWN_RUNS])}{more}."
+
+
+def _with_files(folder: Path) -> list[str]:
+    """The folders below one that hold files of domains; none where that cannot be seen."""
+    found: list[str] = []
+    for place in sorted(folder.iterdir()):
+        try:
+            if place.is_dir() and (domain_files(place, place.name).files or capability_folders(place, place.name)):
+                found.append(place.name)
+        except DataError:  # it cannot be listed, so nothing can be said of it
+            continue
+    return found
 
 
 def unfit(prediction: Prediction, instance: Instance) -> str | None:

@@ -27,6 +27,12 @@ LARGEST_FILE = 2 * 1024 * 1024 * 1024
 _SUBMISSION = frozenset({"uuid", "domain", "status", "error", "duration_s", "output", "ground_truth", "query"})
 
 
+_EXPORTED_ONLY: Mapping[str, frozenset[str]] = {
+    "atif": frozenset({"schema_version", "agent", "steps"}),
+    "preferences": frozenset({"prompt", "chosen", "rejected"}),
+}
+"""Forms that are written and not read, and the keys that tell a record of them."""
+
 _TURN = frozenset({"turn_id", "query", "answer", "sequence", "gold_sequence", "tool_call", "tool_response"})
 
 
@@ -138,9 +144,19 @@ def _record(record: Json, name: str, uuid: str, path: Path, form: str | None) ->
     is_submission = "output" in record or "ground_truth" in record
     if form == "vakra" or (form is None and not is_submission and runner.is_runner_record(record)):
         return runner.imported(record, name, uuid)
+    if form is None and not is_submission and (unread := _unread(record)) is not None:
+        return f"{name}: {unread}; the forms that are read are {', '.join(FORMATS)}"
     if form in (None, "submission"):
         return _submission(record, name, uuid, path)
     return f"{name}: this is no record of the form {form!r}"
+
+
+def _unread(record: Mapping[str, Json]) -> str | None:
+    """What a record is that is in no form that can be read; None for one that may be a submission's."""
+    for written, keys in _EXPORTED_ONLY.items():
+        if record.keys() >= keys:
+            return f"this is a record of the form {written!r}, which is written only"
+    return None if record.keys() & _SUBMISSION else "this is a record of no known form"
 
 
 def _submission(record: Mapping[str, Json], name: str, uuid: str, path: Path) -> Imported:

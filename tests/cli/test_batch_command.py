@@ -98,6 +98,20 @@ def test_several_runs_have_a_report_each(world: World) -> None:
     assert "McNemar" in compared.stdout
 
 
+def test_a_resume_says_what_it_takes_over(world: World) -> None:
+    assert "taken over" not in world.batch("--out", "r.json").stderr
+    first = (world.root / "r.json").read_bytes()
+    assert "20 of 20 were stored already and are taken over" in world.batch("--out", "r.json", "--resume").stderr
+    assert (world.root / "r.json").read_bytes() == first
+
+
+def test_reports_without_a_common_instance_are_not_tested(world: World) -> None:
+    for domain in ("farm", "shop"):
+        world.batch("--domain", domain, "--out", f"{domain}.json", "--quiet")
+    compared = world.done("compare", "farm.json", "shop.json")
+    assert "no instance is counted in both reports" in compared.stdout and "McNemar" not in compared.stdout
+
+
 def test_formats(world: World) -> None:
     whole = world.batch("--format", "json", "--quiet")
     lines = world.batch("--format", "jsonl", "--quiet")

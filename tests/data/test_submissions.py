@@ -117,8 +117,17 @@ def test_what_is_no_run_is_refused_with_a_sentence(write: Write, tmp_path: Path)
     folder = write({"file.json": [], "empty/x_tools.json": []})
     with pytest.raises(DataError, match="is a file"):
         Run.open(folder / "file.json")
-    with pytest.raises(DataError, match="holds no predictions"):
+    with pytest.raises(DataError, match=r"<domain>\.json\.$"):
         Run.open(folder / "empty")
+
+
+def test_of_a_folder_of_runs_the_runs_are_named(write: Write) -> None:
+    names = [f"run_{number}" for number in range(7)]
+    folder = write({f"runs/{name}/farm.json": [] for name in names} | {"runs/empty/x_tools.json": []})
+    with pytest.raises(DataError, match=r"these may be runs: run_0, run_1, run_2, run_3, run_4 and 2 more\.$"):
+        Run.open(folder / "runs")
+    with pytest.raises(DataError, match="these may be runs: run_0"):
+        check_run(folder / "runs")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])

@@ -223,3 +223,35 @@ def test_a_batch_with_repair_reports_the_broken_steps(desk: Desk) -> None:
     assert json.loads(out.read_text()) == report
     desk.run("--batch", "--run", "flawed", "--repair", "--profile", "vakra", code=2)
     assert "--profile paper" in desk.error
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        ({"schema_version": "ATIF-v1.7", "session_id": "s", "agent": {"name": "a"}, "steps": []}, "'atif'"),
+        ({"prompt": [], "chosen": [], "rejected": [], "uuid": "u", "domain": "d", "reason": ""}, "'preferences'"),
+        ({"anything": 1}, "no known form"),
+        ({}, "no known form"),
+    ],
+)
+def test_a_record_that_is_only_written_or_unknown_leaves_no_session(
+    desk: Desk, record: dict[str, Any], said: str
+) -> None:
+    path = desk.folder / "records.jsonl"
+    path.write_text(json.dumps(record) + "\n" + json.dumps(record) + "\n")
+    assert desk.run("import", path, code=2) == ""
+    assert "record 2" in desk.error and said in desk.error and "submission, vakra" in desk.error
+    assert desk.run("sessions", "--json").strip() in ("", "[]")
+
+
+@pytest.mark.parametrize("form", ["atif", "preferences"])
+def test_exports_of_forms_that_are_only_written_are_told_by_their_content(desk: Desk, form: str) -> None:
+    out = desk.folder / "out"
+    desk.run("export", "flawed", "--to", form, "--out", out, "--capability", "4")
+    desk.run("import", out, code=2)
+    assert f"'{form}', which is written only" in desk.error
+
+
+def test_nothing_flagged_is_said(desk: Desk) -> None:
+    assert desk.run("export", "flags", "--to", "jsonl") == ""
+    assert "nothing is flagged" in desk.error

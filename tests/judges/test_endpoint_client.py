@@ -149,6 +149,18 @@ async def test_a_refused_request_is_sent_once(endpoint: Any, failed: Any, status
     assert len(endpoint.asked) <= 1  # the question by which the client learns the endpoint comes first
 
 
+@pytest.mark.parametrize(("key", "told"), [({}, True), ({"api_key": "of-somebody"}, False)])
+async def test_where_a_key_is_wanted_and_none_is_set_the_variables_are_named(
+    endpoint: Any, failed: Any, key: dict[str, str], told: bool
+) -> None:
+    endpoint.default = lambda body: failed(401, "who are you")
+    asking = client(endpoint, **key)
+    with pytest.raises(EndpointError, match="who are you") as caught:
+        await asking.chat(ASK)
+    await asking.aclose()
+    assert ("No key is set; one is read from VAKRA_TUI_JUDGE_API_KEY" in str(caught.value)) == told
+
+
 async def test_a_spent_quota_is_not_tried_again(endpoint: Any, failed: Any) -> None:
     endpoint.default = lambda body: failed(429, "pay first", code="insufficient_quota")
     with pytest.raises(EndpointError, match="pay first"):

@@ -14,7 +14,7 @@ from toolenv.openai_compat.exchange import Exchange, redact, redact_json
 from toolenv.openai_compat.faults import LASTING, PASSING, EndpointError, FaultKind, ProviderError, error_of
 from toolenv.openai_compat.ledger import Ledger, Usage, estimate_tokens, usage_of
 from toolenv.openai_compat.replies import decode
-from toolenv.openai_compat.settings import EndpointSettings
+from toolenv.openai_compat.settings import KEY_VARIABLES, EndpointSettings
 from toolenv.openai_compat.streams import DeltaKind, DeltaListener
 from toolenv.openai_compat.transport import Answer, Transport
 from toolenv.openai_compat.waits import backoff, requested_wait
@@ -213,6 +213,8 @@ class Sender:
         status = attempts.answer.status if attempts.answer is not None else error.status
         where = f" ({status})" if status is not None else ""
         head = f"{self.who(attempts.body['model'])} {_VERBS[error.kind]}{where}"
+        if status in UNAUTHORISED and not self._settings.secret:
+            more = f" No key is set; one is read from {KEY_VARIABLES}.{more}"
         message = f"{head}: {self._redacted(error.message)[:500].rstrip('.')}.{more}"
         return EndpointError(
             message,
@@ -240,6 +242,9 @@ class Sender:
     def _redacted(self, text: str) -> str:
         return redact(text, self._settings.secret)
 
+
+UNAUTHORISED = (401, 403)
+"""Statuses of an endpoint that wants a key, or another one."""
 
 _VERBS: Mapping[FaultKind, str] = {
     "refused": "refused the request",

@@ -31,6 +31,10 @@ _KEY_VARIABLES: Mapping[Purpose, tuple[str, ...]] = {
 }
 
 
+KEY_VARIABLES = "VAKRA_TUI_JUDGE_API_KEY, VAKRA_TUI_AGENT_API_KEY or VAKRA_TUI_WORDING_API_KEY, then OPENAI_API_KEY"
+"""The variables above, as a sentence names them that does not know what an endpoint is asked for."""
+
+
 class RetryPolicy(Value, frozen=True):
     """How patient a request is. All times in seconds.
 

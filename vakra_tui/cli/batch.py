@@ -96,6 +96,9 @@ async def _run(options: Options, batch: BatchOptions, stop: Stop, plans: list[Ru
         if batch.dry_run:
             return _dry_run(wiring)
         finished = await _score(wiring, infos, batch, stop, plans)
+        if batch.resume and not batch.quiet:
+            taken_over = sum(plan.results.taken_over for plan in plans)
+            narrate(f"{taken_over} of {sum(len(plan.items) for plan in plans)} were stored already and are taken over")
         if not finished:
             done = sum(plan.results.done for plan in plans)
             total = sum(len(plan.items) for plan in plans)
@@ -151,7 +154,7 @@ def _with_store(options: Options, batch: BatchOptions) -> Wiring:
     except StoreError as error:
         if batch.resume or options.db is not None:
             raise
-        narrate(f"vakra-tui: {error}; nothing is kept for --resume")
+        narrate(f"vakra-tui: {str(error).rstrip('.')}; nothing is kept for --resume")
         wiring = Wiring(msgspec.structs.replace(options, db="sqlite://"), batch=True)
     return wiring
 

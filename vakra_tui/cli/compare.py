@@ -54,9 +54,11 @@ def text(result: Comparison, first: str, second: str) -> str:
     else:
         low, high = (100 * end for end in result.ci95)
         lines.append(f"second - first: {100 * result.difference:+.1f} points (95% {low:+.1f} to {high:+.1f})")
-    lines.append(
-        "McNemar: the runs differ on no instance" if result.p_value is None else f"McNemar: p = {result.p_value:.4g}"
-    )
+        lines.append(
+            "McNemar: the runs differ on no instance"
+            if result.p_value is None
+            else f"McNemar: p = {result.p_value:.4g}"
+        )
     if result.pairs.only_in_first or result.pairs.only_in_second:
         only = f"{result.pairs.only_in_first} only in the first, {result.pairs.only_in_second} only in the second"
         lines.append(f"not compared: {only}")

@@ -66,9 +66,12 @@ def _payload(what: str, form: str, only: str | None, options: Options) -> bytes:
     if what == FLAGS:
         store = Wiring(options).store
         try:
-            return b"".join(line + b"\n" for line in _flags(store))
+            payload = b"".join(line + b"\n" for line in _flags(store))
         finally:
             store.close()
+        if not payload:
+            narrate("nothing is flagged")
+        return payload
     run = _run_named(what, options)
     if run is not None:
         found, notes = asyncio.run(of_run(Wiring(msgspec.structs.replace(options, runs=(run,))), form, only))

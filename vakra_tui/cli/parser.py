@@ -39,7 +39,9 @@ def share(text: str) -> float:
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("data", nargs="?", metavar="DATA", help="dataset directory in VAKRA's layout (default: sample)")
+    parser.add_argument(
+        "data", nargs="?", metavar="DATA", help="dataset directory in VAKRA's layout (default: the built-in sample)"
+    )
     parser.add_argument("--split", default="test", metavar="NAME", help="which split to read (default: test)")
 
 
