@@ -15,7 +15,7 @@ class _Payloads:
     """Bytes in a temporary file that nobody else sees and that is gone with this object. Not safe across threads."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder, prefix=".vakra-tui-")  # noqa: SIM115
+        self._file: IO[bytes] = tempfile.TemporaryFile(dir=folder, prefix=".vakra-tui-")  # noqa: SIM115 - closed with this object
         self._end = 0
 
     def append(self, payload: bytes) -> tuple[int, int]:

@@ -77,6 +77,7 @@ def sweep(path: Path) -> None:
     ``_YOUNG_S`` may belong to a process that has just made it.
     """
     stem = path.name if len(os.fsencode(path.name)) <= _LONGEST_STEM else path.name[: _LONGEST_STEM // 4]
+    # What cannot be listed or removed stays: hidden files beside one that is written whole all the same.
     with suppress(OSError):
         for left in path.parent.glob(f".{glob.escape(stem)}.{_ANY_MARK}{_TEMPORARY}"):
             with suppress(OSError):

@@ -38,8 +38,7 @@ ERROR_KINDS: tuple[Kind, ...] = (
     "order decides the answer",
 )
 """Kinds that make a dataset unfit as it is; the others are for its maintainers to know (an oracle that the offline
-rules
-cannot decide needs a judge that reads)."""
+rules cannot decide needs a judge that reads)."""
 
 
 class Finding(Value, frozen=True):

@@ -27,9 +27,3 @@ def summary_of(samples: int, scores: Sequence[float]) -> DomainSummary:
         min_dialogue_score=min(scores, default=0.0),
         max_dialogue_score=max(scores, default=0.0),
     )
-
-
-def overall_mean(summaries: Sequence[DomainSummary]) -> float:
-    """Correct dialogues of all ground-truth entries, so that a missing prediction counts as wrong."""
-    samples = sum(summary.num_samples for summary in summaries)
-    return sum(summary.num_correct for summary in summaries) / samples if samples else 0.0

@@ -131,6 +131,7 @@ class BatchStore(BaseStore):
                 raise
             raise type(error)(f"{error} What could not be saved is kept in {file}.") from error
         for file in self._spill.fresh():
+            # What is refused again stays in its file, and is named as unsaved until it is taken in.
             with contextlib.suppress(StoreError, OSError):
                 self.take_in(file)
 

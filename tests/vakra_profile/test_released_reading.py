@@ -13,7 +13,7 @@ from eval.vakra.dialogues import paired
 from eval.vakra.matching import answer_text, flattened, missing_responses
 from eval.vakra.records import MalformedRecord, ground_truth_turns, opened, predicted_turn
 from eval.vakra.replies import JUDGE_ERROR, correctness, groundedness
-from eval.vakra.summary import overall_mean, summary_of
+from eval.vakra.summary import summary_of
 from toolenv.model import ToolCall, ToolSpec
 
 
@@ -149,9 +149,8 @@ def test_records_are_paired_by_uuid_as_text_and_the_last_counts() -> None:
 def test_e13_samples_count_every_entry_and_the_mean_only_pairs() -> None:
     domain = summary_of(2, [1.0])
     assert (domain.num_samples, domain.num_correct, domain.mean_dialogue_score) == (2, 1.0, 1.0)
-    assert overall_mean([domain, summary_of(2, [])]) == 0.25
     assert summary_of(1, []).max_dialogue_score == 0.0
-    assert overall_mean([]) == 0.0
+    assert summary_of(2, []).mean_dialogue_score == 0.0
 
 
 def names(turns: Any) -> list[list[str] | None]:

@@ -215,6 +215,7 @@ def _workplace(out: Path) -> Iterator[Path]:
         shutil.rmtree(work, ignore_errors=True)
         if not done:
             for path in made:
+                # A folder that stays empty behind a failed build harms nobody; the failure is what is told.
                 with suppress(OSError):
                     path.rmdir()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolenv.build.chains import Chain, Ref
@@ -130,10 +130,13 @@ def envelope_rows(body: Json) -> Rows:
     content: Any = next(iter(body.values()))
     if not isinstance(content, list):
         return [(content,)]
-    to_row: Callable[[Any], tuple[Json, ...]] = lambda item: (  # noqa: E731
-        tuple(item.values()) if isinstance(item, dict) else tuple(item) if isinstance(item, list) else (item,)
-    )
-    return [to_row(item) for item in content]
+    return [_row(item) for item in content]
+
+
+def _row(item: Any) -> tuple[Json, ...]:
+    if isinstance(item, dict):
+        return tuple(item.values())
+    return tuple(item) if isinstance(item, list) else (item,)
 
 
 def _resolved(value: Any, results: Sequence[ToolResult]) -> Json:
