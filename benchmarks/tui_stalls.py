@@ -46,10 +46,14 @@ HEAP = "vakra_tui.state.heap"
 """In the name of a callback: it visits garbage."""
 
 
-async def walk(folder: Path, answers: Mapping[str, str] = toy.ANSWERS, laps: int = 3) -> tuple[Probe, Tour]:
-    """Every command of the list and, ``laps`` times, of the debugger, against slow parts."""
+async def walk(
+    folder: Path, answers: Mapping[str, str] = toy.ANSWERS, *, laps: int = 3, slow: bool = True
+) -> tuple[Probe, Tour]:
+    """Every command of the list and, ``laps`` times, of the debugger; ``slow`` parts take their time."""
     with pytest.MonkeyPatch.context() as patch:
         own_place(folder, patch)
+        if not slow:
+            patch.setattr("test_stalls.SLOW_S", 0.0)
         idle = Idle(patch)
         app = VakraApp(slow_world(folder, answers))  # type: ignore[arg-type]
         with watched() as probe:
@@ -128,7 +132,7 @@ async def measured(folder: Path) -> dict[str, Any]:
         (folder / name).mkdir()
     gc.collect()
     answers = {**toy.ANSWERS, "get_top_brand": large, "get_locations": large}
-    walks["two of the tools answer with 5 MB"], _ = await walk(folder / "large", answers, laps=1)
+    walks["two of the tools answer with 5 MB"], _ = await walk(folder / "large", answers, laps=1, slow=False)
     gc.collect()
     walks[f"{STEPS:,} steps"] = await many_steps(folder / "steps")
     result["walks"] = {name: summary(each) for name, each in walks.items()}
