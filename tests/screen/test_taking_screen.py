@@ -105,7 +105,7 @@ async def test_every_form_of_the_command_is_exported(store: Store, tmp_path: Pat
         await until_shown(pilot, "File to write it to")
         app.screen.query_one("#answer").value = str(place)  # type: ignore[attr-defined]
         await pilot.press("enter")
-        await until_shown(pilot, "is there already")
+        await until_shown(pilot, "what it holds now (")
         await pilot.press("escape")
         await until_shown(pilot, "Nothing was written.")
         assert place.read_text(encoding="utf-8") == text
