@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, settings
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
-OWN_VARIABLES = re.compile("VAKRA_TUI_(SHARED|NO_SKIPS|SMALL_MODEL|TEST_[A-Z_]+)")
+OWN_VARIABLES = re.compile("VAKRA_TUI_(SHARED|NO_SKIPS|SMALL_MODEL|SNAPSHOTS|TEST_[A-Z_]+)")
 """Those of this package that speak to the tests; all others speak to the program."""
 
 OTHERS_VARIABLES = re.compile(
