@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from sessions.trajectory import Actor, Answer, CallTool, Decision, GiveUp, Step, Trajectory
 from toolenv.model import Prediction, ToolCall, ToolSpec
 
@@ -45,6 +47,18 @@ class CallsDone:
                 self._opening = 1
         self._seen = steps
         return self._opening + self._others
+
+
+def going_on(prediction: Prediction, trajectory: Trajectory, following: int) -> Prediction:
+    """A recording that goes on with its call ``following`` (from 0) behind a trajectory, whatever was called there.
+
+    The calls of the trajectory stand for those before it, so that the count of ``calls_done`` leads there.
+    """
+    made = [(step.opening, step.decision.call) for step in trajectory.steps if isinstance(step.decision, CallTool)]
+    first = prediction.calls[0] if prediction.calls else None
+    opening = [call for opens, call in made if opens and first is not None and same_call(call, first)][:1]
+    others = [call for opens, call in made if not opens]
+    return msgspec.structs.replace(prediction, calls=(*opening, *others, *prediction.calls[following:]), responses=None)
 
 
 class RecordingDriver:

@@ -53,7 +53,8 @@ def test_rows_made_bit_by_bit(
     pending: bool,
 ) -> None:
     subject = Subject(instance(capability=capability, policy=policy), "run", prediction(calls=calls))
-    followed = Running(subject, None, TOOLS, pending=pending)
+    ahead = subject.prediction if pending else None
+    followed = Running(subject, None, TOOLS, ahead=ahead)
     whole = (*steps, *end)
     for cut in (*cuts, len(whole)):
         executed = ExecutedTrajectory(trajectory=Trajectory(subject.instance, whole[:cut]), tables=(None,) * cut)
@@ -62,7 +63,7 @@ def test_rows_made_bit_by_bit(
         applicability = policies.applicability_of(subject.instance)
         scored = [(made.number, made.call) for made in made_calls(executed).scored]
         broken = violations(subject.instance, applicability, scored)
-        rows = rows_of(executed, subject.prediction, recovers={}, provenance={}, violations=broken, pending=pending)
+        rows = rows_of(executed, subject.prediction, recovers={}, provenance={}, violations=broken, ahead=ahead)
         assert part.rows == Specs(TOOLS, subject.instance.domain).of_all(rows)
         assert part.policy.violations == tuple(broken)
         assert part.finished == executed.trajectory.finished
@@ -76,7 +77,7 @@ def test_a_scene_makes_the_rows_of_new_steps_alone(monkeypatch: pytest.MonkeyPat
     )
     subject = Subject(instance(), "run", prediction(calls=(ToolCall(name="get_top_brand", arguments={}),) * 50))
     steps = tuple(Step(actor="recording", decision=CallTool(call=call)) for call in subject.prediction.calls)
-    followed = Running(subject, None, TOOLS, pending=True)
+    followed = Running(subject, None, TOOLS, ahead=subject.prediction)
     for count in (10, 11, 30):
         followed.analysed(ExecutedTrajectory(trajectory=Trajectory(subject.instance, steps[:count]), tables=()))
     assert made == list(range(1, 31))

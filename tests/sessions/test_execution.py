@@ -139,7 +139,7 @@ async def test_no_answer_is_an_error_for_the_batch(name: str, error: type[Except
 
 
 async def test_a_deadline_names_tool_arguments_and_time() -> None:
-    with pytest.raises(EnvironmentFailure, match=r"Step 2, hang\(\{\}\): no answer after .* s \(the limit is 0.01 s\)"):
+    with pytest.raises(EnvironmentFailure, match=r"Step 2, hang\(\): no answer after .* s \(the limit is 0.01 s\)"):
         driver = RecordingDriver(prediction(call("read"), call("hang")))
         await execute(make_instance(), driver, CountingEnvironment(), deadline_s=0.01)
 

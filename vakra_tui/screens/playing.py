@@ -166,7 +166,8 @@ class PlayingVerbs(DebugBase):
         if picked is None:
             return
         self._follow = True
-        await self._do(self.session.take_wheel, offered[picked].wheel, offered[picked].at)
+        taken = offered[picked]
+        await self._do(self.session.take_wheel, taken.wheel, taken.at, taken.following)
 
     @work(exclusive=True, group="doing")
     async def action_other_run(self) -> None:

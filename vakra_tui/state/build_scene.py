@@ -14,7 +14,7 @@ from sessions.dataflow import Alignment, GroundTruthAnalysis, align, made_calls,
 from sessions.dataflow.provenance import ArgumentOrigin
 from sessions.trajectory import CallTool, ExecutedTrajectory, Trajectory
 from toolenv import policy as policies
-from toolenv.model import ToolSpec, Value
+from toolenv.model import Prediction, ToolSpec, Value
 from vakra_tui.state.analysis import Findings, findings, gaps_of, truth_view
 from vakra_tui.state.policy_view import policy_view, violations
 from vakra_tui.state.rows import Traced, rows_of
@@ -73,9 +73,12 @@ def analysed(
     truth: GroundTruthAnalysis | None,
     tools: Sequence[ToolSpec],
     *,
-    pending: bool,
+    ahead: Prediction | None,
 ) -> Analysed:
-    """Analyse what was executed (None where no session could be opened) against the reference."""
+    """Analyse what was executed (None where no session could be opened) against the reference.
+
+    ``ahead`` is the recording of which what is left is to be shown, None for none.
+    """
     instance = subject.instance
     if executed is None:
         executed = ExecutedTrajectory(trajectory=Trajectory(instance=instance), tables=())
@@ -89,7 +92,7 @@ def analysed(
         recovers=found.recovers,
         provenance=_provenance(executed, found, tools),
         violations=broken,
-        pending=pending,
+        ahead=ahead,
     )
     alignment: Alignment | None = None
     if truth is not None and truth.failed is None:

@@ -44,12 +44,12 @@ def rows_of(
     recovers: Mapping[int, tuple[int, ...]],
     provenance: Mapping[int, Mapping[str, Traced]],
     violations: Mapping[int, str],
-    pending: bool,
+    ahead: Prediction | None,
 ) -> tuple[StepRow, ...]:
     """One row a step, then one a call (and the answer) of the recording that was not executed yet.
 
-    ``recovers``, ``provenance`` and ``violations`` are keyed by call number. ``pending`` says whether what is left of
-    the recording is to be shown.
+    ``recovers``, ``provenance`` and ``violations`` are keyed by call number. ``ahead`` is the recording of
+    which what is left is to be shown, None for none.
     """
     from sessions.drivers.recording import calls_done
 
@@ -71,8 +71,8 @@ def rows_of(
                 prediction,
             )
         )
-    if prediction is not None and pending and not executed.trajectory.finished:
-        rows += pending_rows(prediction, calls_done(executed.trajectory, prediction.calls), number)
+    if ahead is not None and not executed.trajectory.finished:
+        rows += pending_rows(ahead, calls_done(executed.trajectory, ahead.calls), number)
     return tuple(rows)
 
 

@@ -16,7 +16,7 @@ from sessions.dataflow.calls import OPENING_TOOL, is_opening
 from sessions.drivers.recording import CallsDone
 from sessions.trajectory import CallTool, ExecutedTrajectory, Step
 from toolenv import policy as policies
-from toolenv.model import ToolCall, ToolSpec
+from toolenv.model import Prediction, ToolCall, ToolSpec
 from vakra_tui.state.analysis import truth_view
 from vakra_tui.state.build_scene import Analysed, Specs
 from vakra_tui.state.policy_view import policy_view
@@ -28,15 +28,23 @@ if TYPE_CHECKING:
 
 
 class Running:
-    """Follows one branch that is run; ``about`` is what its rows depend on besides the branch."""
+    """Follows one branch that is run; ``about`` is what its rows depend on besides the branch.
+
+    ``ahead`` is the recording of which what is left is shown, None for none.
+    """
 
     def __init__(
-        self, subject: Subject, truth: GroundTruthAnalysis | None, tools: Sequence[ToolSpec], *, pending: bool
+        self,
+        subject: Subject,
+        truth: GroundTruthAnalysis | None,
+        tools: Sequence[ToolSpec],
+        *,
+        ahead: Prediction | None,
     ) -> None:
-        self.about = (id(truth), id(tools), pending)
+        self.about = (id(truth), id(tools), id(ahead))
         self._subject = subject
         self._truth = truth
-        self._pending = pending
+        self._recording = ahead
         self._specs = Specs(tools, subject.instance.domain)
         self._applicability = policies.applicability_of(subject.instance)
         self._policy = policies.policy_of(subject.instance)
@@ -49,7 +57,7 @@ class Running:
         self._made = 0
         self._scored: list[ToolCall] = []
         self._broken: dict[int, str] = {}
-        self._done = CallsDone(subject.prediction.calls) if subject.prediction is not None else None
+        self._done = CallsDone(ahead.calls) if ahead is not None else None
         self._ahead: tuple[int, tuple[StepRow, ...]] | None = None
 
     def goes_on(self, executed: ExecutedTrajectory) -> bool:
@@ -72,7 +80,7 @@ class Running:
         self._steps = steps
         self._rows += self._specs.of_all(fresh)
         finished = executed.trajectory.finished
-        ahead = self._rows_ahead(executed) if self._pending and not finished else ()
+        ahead = () if finished else self._rows_ahead(executed)
         return Analysed(
             rows=self._rows + ahead,
             truth=self._view(finished),
@@ -98,7 +106,7 @@ class Running:
 
     def _rows_ahead(self, executed: ExecutedTrajectory) -> tuple[StepRow, ...]:
         """The rows of the recording that are to come: the same ones after every step that follows it."""
-        prediction = self._subject.prediction
+        prediction = self._recording
         if prediction is None or self._done is None:
             return ()
         done = self._done.of(executed.trajectory)

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from toolenv.model import ToolCall
 from vakra_tui.state.scene import Scene, StepRow
 from vakra_tui.text import one_line
 
+RECORDING = "recording"
+WHOLE = "whole recording"
 IN_PLACE = "in its place"
 AFTER = "human"
 START_OVER = "start over"
 
 
 class Offer(NamedTuple):
-    """One way to go on. ``wheel`` decides behind the first ``at`` steps."""
+    """One way to go on. ``wheel`` decides behind the first ``at`` steps.
+
+    ``following`` is the recording's call (from 0) that comes next where it is not the one after as many as were made.
+    """
 
     name: str
     words: str
     wheel: str
     at: int
+    following: int | None = None
 
 
 def offers(scene: Scene, cursor: int, agent: str | None) -> tuple[Offer, ...]:
@@ -27,9 +35,7 @@ def offers(scene: Scene, cursor: int, agent: str | None) -> tuple[Offer, ...]:
     behind = min(cursor + 1, scene.executed)
     found: list[Offer] = []
     if scene.prediction is not None:
-        found.append(
-            Offer("recording", f"the old calls and answer of {one_line(scene.run, 20)} again", "recording", behind)
-        )
+        found += _recorded(scene, scene.rows[:behind], behind)
     if row is not None and is_call(row):
         after = f"you go on after step {row.number}, which stays"
         if row.policy:
@@ -47,6 +53,32 @@ def offers(scene: Scene, cursor: int, agent: str | None) -> tuple[Offer, ...]:
     if agent is not None:
         found.append(Offer("agent", f"{agent} decides", "agent", behind))
     return tuple(found)
+
+
+def _recorded(scene: Scene, kept: Sequence[StepRow], behind: int) -> list[Offer]:
+    """The ways in which the recording goes on behind the rows that are kept.
+
+    A call that was made there by somebody else stands for one of the recording's own, or comes between them.
+    """
+    from sessions.drivers.recording import same_call
+
+    again = f"the old calls and answer of {one_line(scene.run, 20)} again"
+    calls = scene.prediction.calls if scene.prediction is not None else ()
+    openings = [row.call for row in kept if row.call is not None and not is_call(row)]
+    opened = bool(calls) and any(same_call(call, calls[0]) for call in openings)
+    played = [row for row in kept if is_call(row)]
+    done, own = len(played) + opened, sum(row.actor == "recording" for row in played) + opened
+    if done == own:
+        return [Offer(RECORDING, again, "recording", behind)]
+    return [
+        Offer(RECORDING, f"yours in place of its own, then {_comes(calls, done)}", "recording", behind),
+        Offer(WHOLE, f"yours beside its own, then {_comes(calls, own)}", "recording", behind, own),
+    ]
+
+
+def _comes(calls: Sequence[ToolCall], done: int) -> str:
+    """What the recording does after ``done`` of its calls."""
+    return one_line(calls[done].name, 64) if done < len(calls) else "its answer"
 
 
 def is_call(row: StepRow) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from eval.model import Verdict
 from sessions.trajectory import ExecutedTrajectory
 from toolenv.errors import DataError, EnvironmentFailure, VakraError
-from toolenv.model import Instance, ToolSpec
+from toolenv.model import Instance, Prediction, ToolSpec
 from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.live.stopping import T, Turns
 from vakra_tui.state.remarks import Marking
@@ -67,6 +67,7 @@ class SessionBase(Turns):
         self.subject: Subject | None = None
         self.scene: Scene | None = None
         self.wheel: Wheel = "recording"
+        self._resumed: Prediction | None = None
         self.hints = 0
         self.reference_shown = True
         self._timeline: Timeline | None = None
@@ -116,9 +117,16 @@ class SessionBase(Turns):
             return self.world.agent.driver(self.instance)
         if self.wheel == "ground_truth" and self.instance.ground_truth is not None:
             return GroundTruthDriver(self.instance)
-        if self.wheel == "recording" and self.subject.prediction is not None:
-            return RecordingDriver(self.subject.prediction)
+        if (recording := self._recording) is not None:
+            return RecordingDriver(recording)
         return HumanDriver()
+
+    @property
+    def _recording(self) -> Prediction | None:
+        """The recording at the wheel, None where somebody else is."""
+        if self.wheel != "recording" or self.subject is None:
+            return None
+        return self._resumed or self.subject.prediction
 
     def _before_the_end(self, at: int) -> int:
         """A place from which one can go on: never behind the final answer."""
@@ -135,13 +143,17 @@ class SessionBase(Turns):
             await timeline.step()
             await self._show(force=True)
 
-    def _hand_over(self, wheel: Wheel) -> None:
-        """Give somebody the wheel. Raises ``VakraError`` where there is no such driver; the wheel stays as it was."""
-        before, self.wheel = self.wheel, wheel
+    def _hand_over(self, wheel: Wheel, resumed: Prediction | None = None) -> None:
+        """Give somebody the wheel; ``resumed`` is a recording that goes on elsewhere than where its count says.
+
+        Raises ``VakraError`` where there is no such driver; the wheel stays as it was.
+        """
+        before = self.wheel, self._resumed
+        self.wheel, self._resumed = wheel, resumed
         try:
             driver = self._driver()
         except VakraError:
-            self.wheel = before
+            self.wheel, self._resumed = before
             raise
         self._ready().hand_over(driver)
 
@@ -231,27 +243,27 @@ class SessionBase(Turns):
         from vakra_tui.state.build_scene import analysed
 
         assert self.subject is not None
-        executed, pending = self._executed, self.wheel == "recording"
-        key = (branch, length, self._analysis is not None, pending, executed is not None, self._replay_problem)
+        executed, ahead = self._executed, self._recording
+        key = (branch, length, self._analysis is not None, id(ahead), executed is not None, self._replay_problem)
         if self._analysed is not None and self._analysed[0] == key:
             return self._analysed[1]
         tools = self._truth.tools if self._truth is not None else self._offered
         if self._working == RUNNING and executed is not None:
-            return self._followed(executed, tools, pending)
+            return self._followed(executed, tools, ahead)
         self._following = None
-        part = analysed(self.subject, executed, self._analysis, tools, pending=pending)
+        part = analysed(self.subject, executed, self._analysis, tools, ahead=ahead)
         self._analysed = (key, part)
         return part
 
-    def _followed(self, executed: ExecutedTrajectory, tools: Sequence[ToolSpec], pending: bool) -> Analysed:
+    def _followed(self, executed: ExecutedTrajectory, tools: Sequence[ToolSpec], ahead: Prediction | None) -> Analysed:
         """What can be told of each step at once while steps are run."""
         from vakra_tui.state.running import Running
 
         assert self.subject is not None
         following = self._following
-        about = (id(self._analysis), id(tools), pending)
+        about = (id(self._analysis), id(tools), id(ahead))
         if following is None or following.about != about or not following.goes_on(executed):
-            following = self._following = Running(self.subject, self._analysis, tools, pending=pending)
+            following = self._following = Running(self.subject, self._analysis, tools, ahead=ahead)
         return following.analysed(executed)
 
 
