@@ -141,7 +141,7 @@ def _stalls(results: Mapping[str, Any]) -> Iterator[str]:
         f"something."
     )
     yield ""
-    yield "| all commands, where | too long: clock | processor | longest: clock | during | processor |"
+    yield "| what was done | too long: clock | processor | longest: clock | during | processor |"
     yield "|---|---|---|---|---|---|"
     for name, each in results["walks"].items():
         yield (

@@ -1,7 +1,8 @@
 """What keys feel that are pressed from the first moment the list can be read; used by ``tui.py``.
 
 Each row of keys is pressed in a new process, which has imported no more than the command has: the screens are imported
-beside the event loop meanwhile. The application runs headless on the built-in sample.
+beside the event loop meanwhile. The application runs headless on the built-in sample. Callbacks are timed here and not
+by the probe of the tests, which imports a test runner and audits every call: both would be measured, too.
 
     python benchmarks/tui_first.py KEYS...    (one process: what was seen, as JSON)
 """
@@ -66,7 +67,7 @@ async def pressed(keys: tuple[str, ...]) -> dict[str, Any]:
         for during in keys:
             app.post_message(events.Key(during, during if len(during) == 1 else None))
             await asyncio.sleep(KEY_EVERY_S)
-        while not app.prepared:  # noqa: ASYNC110
+        while not app.prepared:  # noqa: ASYNC110 (as above)
             await asyncio.sleep(0.002)
         imported = time.perf_counter() - readable
         await asyncio.sleep(max(FIRST_S - imported, 0))

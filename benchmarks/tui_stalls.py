@@ -127,14 +127,16 @@ async def measured(folder: Path) -> dict[str, Any]:
         "collections in the middle": len(probe.collections),
     }
     large = response(LARGE)
-    walks = {"slow tools, judge and disk": probe}
+    walks = {"all commands three times; tools, judge and disk are slow": probe}
     for name in ("large", "steps"):
         (folder / name).mkdir()
     gc.collect()
     answers = {**toy.ANSWERS, "get_top_brand": large, "get_locations": large}
-    walks["two of the tools answer with 5 MB"], _ = await walk(folder / "large", answers, laps=1, slow=False)
+    walks["all commands; two of the tools answer with 5 MB, nothing is slow"], _ = await walk(
+        folder / "large", answers, laps=1, slow=False
+    )
     gc.collect()
-    walks[f"{STEPS:,} steps"] = await many_steps(folder / "steps")
+    walks[f"keys while {STEPS:,} steps run and behind them"] = await many_steps(folder / "steps")
     result["walks"] = {name: summary(each) for name, each in walks.items()}
     return result
 

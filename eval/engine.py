@@ -87,10 +87,13 @@ class LocalScorer:
                 _left_out(item, unanswered[item.uuid]) if item.uuid in unanswered else verdict
                 for item, verdict in zip(unit.items, await self._profile.score(unit, context), strict=True)
             ]
-        return [
+        lines = [
             self._scored(item, portable(verdict, context), context)
             for item, verdict in zip(unit.items, verdicts, strict=True)
         ]
+        if self._executions:
+            self._executions[run].judged(unit, lines)
+        return lines
 
     def _scored(self, item: Item, verdict: Verdict, context: ScoringContext) -> Scored:
         if item.instance is None:

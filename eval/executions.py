@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+
+import msgspec
 
 from eval.profile import Item, Side, Unit
+from eval.scored import Scored
 from sessions.store.prepare import prepared
 from sessions.store.records import ExecutedRecord, PreparedSession
 from sessions.trajectory import ExecutedTrajectory
@@ -29,6 +32,13 @@ class Executions:
             record = self._recorded(item, executed)
             if record is not None:
                 self._held[item.position] = prepared(record)
+
+    def judged(self, unit: Unit, lines: Sequence[Scored]) -> None:
+        """What the lines of a unit say of what was executed for it: the lists of sessions show it."""
+        for item, line in zip(unit.items, lines, strict=True):
+            held = self._held.get(item.position)
+            if held is not None:
+                self._held[item.position] = msgspec.structs.replace(held, passed=line.verdict.passed)
 
     def taken(self, unit: Unit) -> list[PreparedSession]:
         """What was executed for a unit; gone from here afterwards."""

@@ -139,7 +139,7 @@ class CommandAgent:
     def usual(self) -> Variation:
         return Variation(model=self.model)
 
-    def driver(self, instance: Instance, *, varied: Variation = AS_SET, after: Driver | None = None) -> Driver:
+    def driver(self, instance: Instance, *, varied: Variation = AS_SET, after: Driver | None = None) -> CommandDriver:
         return CommandDriver(self, {**self.options, **varied.options()})
 
     async def borrowed(self) -> Child:

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
 from sessions.trajectory import Actor, Answer, CallTool, Decision, GiveUp, Step, Trajectory
-from toolenv.model import Prediction, ToolCall, ToolSpec
+from toolenv.model import Prediction, ToolCall, ToolSpec, Value
 
 
 def same_call(one: ToolCall, other: ToolCall) -> bool:
@@ -49,30 +47,83 @@ class CallsDone:
         return self._opening + self._others
 
 
-def going_on(prediction: Prediction, trajectory: Trajectory, following: int) -> Prediction:
-    """A recording that goes on with its call ``following`` (from 0) behind a trajectory, whatever was called there.
+class Recording(Value, frozen=True):
+    """A prediction that is played back; ``left_out`` is how many of its calls those stand for that others made last.
 
-    The calls of the trajectory stand for those before it, so that the count of ``calls_done`` leads there.
+    None: each stands for one, as an edited call does. 0: none does, as where a missing call was put in.
     """
-    made = [(step.opening, step.decision.call) for step in trajectory.steps if isinstance(step.decision, CallTool)]
-    first = prediction.calls[0] if prediction.calls else None
-    opening = [call for opens, call in made if opens and first is not None and same_call(call, first)][:1]
-    others = [call for opens, call in made if not opens]
-    return msgspec.structs.replace(prediction, calls=(*opening, *others, *prediction.calls[following:]), responses=None)
+
+    prediction: Prediction
+    left_out: int | None = None
+
+
+class Standing:
+    """Where a trajectory stands in the calls of a recording; of one that went on only what is new is looked at.
+
+    The place follows from the trajectory: behind the last call that the recording made. Which of the recording's calls
+    those stood for that others made before that is seen from the one that followed them; where that could be several
+    that are alike, ``left_out`` counts (``Recording``).
+    """
+
+    def __init__(self, calls: Sequence[ToolCall], left_out: int | None = None) -> None:
+        self._calls = calls
+        self._left_out = left_out
+        self._seen: tuple[Step, ...] = ()
+        self._following = 0
+        self._since = 0
+
+    def of(self, steps: tuple[Step, ...]) -> tuple[int, int]:
+        """(the call behind the last that the recording made, from 0; how many calls others have made since)."""
+        seen = len(self._seen)
+        if steps[:seen] != self._seen:
+            seen, self._following, self._since = 0, 0, 0
+        for step in steps[seen:]:
+            if isinstance(step.decision, CallTool):
+                self._take(step, step.decision.call)
+        self._seen = steps
+        return self._following, self._since
+
+    def next(self, steps: tuple[Step, ...]) -> int:
+        """Which call of the recording comes next, from 0; as many as it has, or more, where none does."""
+        self.of(steps)
+        return self._next
+
+    @property
+    def _next(self) -> int:
+        return self._following + (self._since if self._left_out is None else min(self._left_out, self._since))
+
+    def _take(self, step: Step, call: ToolCall) -> None:
+        if step.opening:
+            if self._calls and self._following == 0 and same_call(call, self._calls[0]):
+                self._following = 1
+            return
+        place = self._place(call) if step.actor == "recording" else None
+        if place is None:
+            self._since += 1
+        else:
+            self._following, self._since = place + 1, 0
+
+    def _place(self, call: ToolCall) -> int | None:
+        """Which of the calls to come this one is: the one behind those that are left out, or the first alike."""
+        usual = self._next
+        if usual < len(self._calls) and same_call(call, self._calls[usual]):
+            return usual
+        ahead = range(self._following, len(self._calls))
+        return next((place for place in ahead if same_call(call, self._calls[place])), None)
 
 
 class RecordingDriver:
     """Decides what a prediction decided: its calls in order, then its answer.
 
     A prediction that its runner reported as failed and that has no answer gives up after its calls, with the runner's
-    error.
+    error. ``left_out``: see ``Recording``.
     """
 
     actor: Actor = "recording"
 
-    def __init__(self, prediction: Prediction) -> None:
+    def __init__(self, prediction: Prediction, left_out: int | None = None) -> None:
         self.prediction = prediction
-        self._done = CallsDone(prediction.calls)
+        self._standing = Standing(prediction.calls, left_out)
 
     @property
     def first_call(self) -> ToolCall | None:
@@ -80,7 +131,7 @@ class RecordingDriver:
         return self.prediction.calls[0] if self.prediction.calls else None
 
     async def next(self, trajectory: Trajectory, tools: Sequence[ToolSpec]) -> Decision:
-        done = self._done.of(trajectory)
+        done = self._standing.next(trajectory.steps)
         if done < len(self.prediction.calls):
             return CallTool(call=self.prediction.calls[done])
         if self.prediction.status != "success" and not self.prediction.answer:

@@ -34,6 +34,7 @@ def put_prepared(connection: Connection, sessions: Sequence[PreparedSession]) ->
             "updated_at": now,
             "steps": len(session.steps),
             "branches": 1,
+            "passed": session.passed,
         }
         for session in chosen
     ]

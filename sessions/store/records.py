@@ -216,10 +216,14 @@ class PreparedStep(Value, frozen=True):
 
 
 class PreparedSession(Value, frozen=True):
-    """An executed side as the rows that it becomes; ``payloads`` are (hash, size, compressed content)."""
+    """An executed side as the rows that it becomes; ``payloads`` are (hash, size, compressed content).
+
+    ``passed`` is its verdict's, None where it has none or is undecided.
+    """
 
     identity: str
     row: dict[str, str | int]
     payloads: tuple[tuple[str, int, bytes], ...]
     steps: tuple[PreparedStep, ...]
     requests: tuple[RequestRecord, ...] = ()
+    passed: bool | None = None

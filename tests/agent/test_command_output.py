@@ -72,7 +72,7 @@ async def test_standard_error_goes_to_a_file_and_never_to_the_terminal(
     agent = CommandAgent(command(LOUD), logs=tmp_path / "state")
     driver = agent.driver(instance())
     assert await driver.next(Trajectory(instance=instance()), []) == GiveUp(reason="enough")
-    await driver.close()  # type: ignore[attr-defined]
+    await driver.close()
     await agent.aclose()
     assert capfd.readouterr() == ("", "")
     kept = (tmp_path / "state" / "agent-1.log").read_text()
@@ -83,7 +83,7 @@ async def test_without_a_folder_standard_error_is_left_alone(capfd: pytest.Captu
     agent = CommandAgent(command(LOUD))
     driver = agent.driver(instance())
     await driver.next(Trajectory(instance=instance()), [])
-    await driver.close()  # type: ignore[attr-defined]
+    await driver.close()
     await agent.aclose()
     assert "red" in capfd.readouterr().err
 
@@ -105,11 +105,11 @@ async def test_two_processes_at_a_time_have_files_of_their_own(tmp_path: Path) -
         await driver.next(Trajectory(instance=instance()), [])
     assert logs_in(tmp_path) == ["agent-1.log", "agent-2.log"]
     for driver in drivers:
-        await driver.close()  # type: ignore[attr-defined]
+        await driver.close()
     await agent.aclose()
     again = agent.driver(instance())
     await again.next(Trajectory(instance=instance()), [])
-    await again.close()  # type: ignore[attr-defined]
+    await again.close()
     await agent.aclose()
     assert logs_in(tmp_path) == ["agent-1.log", "agent-2.log"]
 
@@ -119,7 +119,7 @@ async def test_a_folder_that_cannot_be_written_keeps_no_agent_from_deciding(tmp_
     agent = CommandAgent(command(LOUD), logs=tmp_path / "state")
     driver = agent.driver(instance())
     assert await driver.next(Trajectory(instance=instance()), []) == GiveUp(reason="enough")
-    await driver.close()  # type: ignore[attr-defined]
+    await driver.close()
     await agent.aclose()
     failing = CommandAgent(command(DYING), logs=tmp_path / "state").driver(instance())
     with pytest.raises(AgentFailure, match=r"said: first \| no key is set .*agent-1\.log cannot be written: "):

@@ -154,3 +154,10 @@ async def test_help_in_a_pane_begins_with_what_the_pane_can(store: Store) -> Non
         await pilot.press("3", "question_mark")
         await until_shown(pilot, "Here: ground truth")
         await until_shown(pilot, "one more hop of the reference path")
+
+
+def test_no_command_has_only_keys_that_a_terminal_or_a_browser_takes_for_itself() -> None:
+    """``textual serve`` shows the screen in a browser, tmux has a prefix of its own, and not every terminal has Alt."""
+    taken = ("ctrl+", "alt+", "super+", "f5", "f11")
+    lost = [each.id for each in COMMANDS if each.keys and all(key.startswith(taken) for key in each.keys.split(","))]
+    assert lost == []

@@ -86,6 +86,15 @@ async def test_expressions_complete(store: Store) -> None:
         assert "find" not in squeezed(app) or field.value
 
 
+async def test_the_value_of_a_filter_is_completed_before_it_is_begun(store: Store) -> None:
+    async with opened(wiring(store), SMALL) as (app, pilot):
+        field = app.screen.query_one("#find", Input)
+        await pilot.press("slash", *"~fail", "space")
+        await until_shown(pilot, "Tab: policy")
+        await pilot.press("tab")
+        assert field.value == "~fail policy " and field.has_focus
+
+
 async def test_a_filter_that_matches_nothing_says_so(store: Store) -> None:
     async with opened(wiring(store), SMALL) as (app, pilot):
         await pilot.press("slash", *"~cap 2", "enter")

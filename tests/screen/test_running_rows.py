@@ -9,6 +9,7 @@ from screen_toy import POLICY, ToyEnvironment, instance, prediction
 
 from sessions.checks import tool_named
 from sessions.dataflow import made_calls
+from sessions.drivers.recording import Recording
 from sessions.trajectory import Answer, CallTool, ExecutedTrajectory, GiveUp, Message, Step, Trajectory
 from toolenv import policy as policies
 from toolenv.model import ToolCall, ToolResult
@@ -42,6 +43,7 @@ ENDS = st.sampled_from(
     capability=st.sampled_from([1, 4]),
     policy=st.sampled_from([POLICY, ""]),
     pending=st.booleans(),
+    left_out=st.sampled_from([None, 0, 1]),
 )
 def test_rows_made_bit_by_bit(
     steps: tuple[Step, ...],
@@ -51,9 +53,10 @@ def test_rows_made_bit_by_bit(
     capability: int,
     policy: str,
     pending: bool,
+    left_out: int | None,
 ) -> None:
     subject = Subject(instance(capability=capability, policy=policy), "run", prediction(calls=calls))
-    ahead = subject.prediction if pending else None
+    ahead = Recording(prediction=prediction(calls=calls), left_out=left_out) if pending else None
     followed = Running(subject, None, TOOLS, ahead=ahead)
     whole = (*steps, *end)
     for cut in (*cuts, len(whole)):
@@ -77,7 +80,7 @@ def test_a_scene_makes_the_rows_of_new_steps_alone(monkeypatch: pytest.MonkeyPat
     )
     subject = Subject(instance(), "run", prediction(calls=(ToolCall(name="get_top_brand", arguments={}),) * 50))
     steps = tuple(Step(actor="recording", decision=CallTool(call=call)) for call in subject.prediction.calls)
-    followed = Running(subject, None, TOOLS, ahead=subject.prediction)
+    followed = Running(subject, None, TOOLS, ahead=Recording(prediction=subject.prediction))
     for count in (10, 11, 30):
         followed.analysed(ExecutedTrajectory(trajectory=Trajectory(subject.instance, steps[:count]), tables=()))
     assert made == list(range(1, 31))

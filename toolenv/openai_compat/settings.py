@@ -30,8 +30,9 @@ _KEY_VARIABLES: Mapping[Purpose, tuple[str, ...]] = {
     "wording": ("VAKRA_TUI_WORDING_API_KEY", "OPENAI_API_KEY"),
 }
 
-
-KEY_VARIABLES = "VAKRA_TUI_JUDGE_API_KEY, VAKRA_TUI_AGENT_API_KEY or VAKRA_TUI_WORDING_API_KEY, then OPENAI_API_KEY"
+KEY_VARIABLES = ", else ".join(
+    " or ".join(dict.fromkeys(names)) for names in zip(*_KEY_VARIABLES.values(), strict=True)
+)
 """The variables above, as a sentence names them that does not know what an endpoint is asked for."""
 
 

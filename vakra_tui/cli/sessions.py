@@ -32,16 +32,18 @@ def main(argv: Sequence[str]) -> int:
     kind: SessionKind = "batch" if arguments.batch else "person"
     try:
         if arguments.query is None:
-            found: Sequence[SessionSummary | Hit] = store.sessions(kind, limit=arguments.limit).items
+            found: Sequence[SessionSummary | Hit] = store.sessions(kind, limit=arguments.limit + 1).items
         else:
-            found = store.search(arguments.query, kind, limit=arguments.limit)
+            found = store.search(arguments.query, kind, limit=arguments.limit + 1)
     finally:
         store.close()
     if not found:
         narrate("no session is stored" if arguments.query is None else "no step of a stored session matches")
     with stdout() as stream:
-        for text in _written(found, as_json=arguments.json):
+        for text in _written(found[: arguments.limit], as_json=arguments.json):
             stream.write(text + b"\n")
+    if len(found) > arguments.limit:
+        narrate(f"there are more than these {arguments.limit}; --limit lists more")
     return 0
 
 

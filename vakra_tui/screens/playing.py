@@ -167,7 +167,7 @@ class PlayingVerbs(DebugBase):
             return
         self._follow = True
         taken = offered[picked]
-        await self._do(self.session.take_wheel, taken.wheel, taken.at, taken.following)
+        await self._do(self.session.take_wheel, taken.wheel, taken.at, taken.left_out)
 
     @work(exclusive=True, group="doing")
     async def action_other_run(self) -> None:

@@ -14,13 +14,14 @@ from sessions.dataflow import Alignment, GroundTruthAnalysis, align, made_calls,
 from sessions.dataflow.provenance import ArgumentOrigin
 from sessions.trajectory import CallTool, ExecutedTrajectory, Trajectory
 from toolenv import policy as policies
-from toolenv.model import Prediction, ToolSpec, Value
+from toolenv.model import ToolSpec, Value
 from vakra_tui.state.analysis import Findings, findings, gaps_of, truth_view
 from vakra_tui.state.policy_view import policy_view, violations
 from vakra_tui.state.rows import Traced, rows_of
 from vakra_tui.state.scene import BranchRow, Gap, Origin, PolicyView, Scene, StepRow, TruthView
 
 if TYPE_CHECKING:
+    from sessions.drivers.recording import Recording
     from vakra_tui.state.session import Subject
 
 
@@ -38,6 +39,7 @@ class Frame(Value, frozen=True):
     stoppable: bool = False
     problem: str = ""
     wheel: str = "recording"
+    left_out: int | None = None
     hints: int = 0
     reference_shown: bool = True
     flagged: str = ""
@@ -73,7 +75,7 @@ def analysed(
     truth: GroundTruthAnalysis | None,
     tools: Sequence[ToolSpec],
     *,
-    ahead: Prediction | None,
+    ahead: Recording | None,
 ) -> Analysed:
     """Analyse what was executed (None where no session could be opened) against the reference.
 
@@ -138,6 +140,7 @@ def scene_of(subject: Subject, part: Analysed, frame: Frame) -> Scene:
         stoppable=frame.stoppable,
         problem=frame.problem,
         wheel=frame.wheel,
+        left_out=frame.left_out,
         environment=frame.environment,
         judge=frame.judge,
         finished=part.finished,

@@ -174,8 +174,13 @@ def completions(text: str, entries: Sequence[Entry]) -> list[Completion]:
 
 
 def completed_line(text: str, entries: Sequence[Entry]) -> str | None:
-    """The line with the first completion of its begun word, None where nothing is begun."""
-    if not text or text[-1].isspace():
+    """The line with the first completion of its begun word or of a filter's value; None where neither is due."""
+    found = completions(text, entries)
+    if not found or not (found[0].replaces or _is_value(found[0])):
         return None
-    found = [each for each in completions(text, entries) if each.replaces]
-    return text[: len(text) - found[0].replaces] + found[0].text if found else None
+    return text[: len(text) - found[0].replaces] + found[0].text
+
+
+def _is_value(offered: Completion) -> bool:
+    """Whether it goes on with the value that the filter before it needs, not with a further filter."""
+    return not offered.text.startswith("~")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from sessions.trajectory import Answer, CallTool, ExecutedTrajectory, GiveUp, Message, Step
 from toolenv.decoding import decoded
 from toolenv.environment import TableView
 from toolenv.model import Json, Prediction
 from vakra_tui.state.scene import ArgumentRow, Origin, StepOutcome, StepRow
+
+if TYPE_CHECKING:
+    from sessions.drivers.recording import Recording
 
 Traced = tuple[str, bool | None, tuple[Origin, ...]]
 """Where an argument comes from in words, whether it was seen anywhere, and the origin of each of its scalars."""
@@ -44,14 +48,14 @@ def rows_of(
     recovers: Mapping[int, tuple[int, ...]],
     provenance: Mapping[int, Mapping[str, Traced]],
     violations: Mapping[int, str],
-    ahead: Prediction | None,
+    ahead: Recording | None,
 ) -> tuple[StepRow, ...]:
     """One row a step, then one a call (and the answer) of the recording that was not executed yet.
 
     ``recovers``, ``provenance`` and ``violations`` are keyed by call number. ``ahead`` is the recording of
     which what is left is to be shown, None for none.
     """
-    from sessions.drivers.recording import calls_done
+    from sessions.drivers.recording import Standing
 
     rows: list[StepRow] = []
     number = 0
@@ -72,7 +76,8 @@ def rows_of(
             )
         )
     if ahead is not None and not executed.trajectory.finished:
-        rows += pending_rows(ahead, calls_done(executed.trajectory, ahead.calls), number)
+        done = Standing(ahead.prediction.calls, ahead.left_out).next(executed.trajectory.steps)
+        rows += pending_rows(ahead.prediction, done, number)
     return tuple(rows)
 
 

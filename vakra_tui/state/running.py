@@ -13,10 +13,10 @@ import msgspec
 
 from sessions.dataflow import GroundTruthAnalysis
 from sessions.dataflow.calls import OPENING_TOOL, is_opening
-from sessions.drivers.recording import CallsDone
+from sessions.drivers.recording import Recording, Standing
 from sessions.trajectory import CallTool, ExecutedTrajectory, Step
 from toolenv import policy as policies
-from toolenv.model import Prediction, ToolCall, ToolSpec
+from toolenv.model import ToolCall, ToolSpec
 from vakra_tui.state.analysis import truth_view
 from vakra_tui.state.build_scene import Analysed, Specs
 from vakra_tui.state.policy_view import policy_view
@@ -39,9 +39,9 @@ class Running:
         truth: GroundTruthAnalysis | None,
         tools: Sequence[ToolSpec],
         *,
-        ahead: Prediction | None,
+        ahead: Recording | None,
     ) -> None:
-        self.about = (id(truth), id(tools), id(ahead))
+        self.about = (id(truth), id(tools), ahead is not None, ahead.left_out if ahead is not None else None)
         self._subject = subject
         self._truth = truth
         self._recording = ahead
@@ -57,7 +57,7 @@ class Running:
         self._made = 0
         self._scored: list[ToolCall] = []
         self._broken: dict[int, str] = {}
-        self._done = CallsDone(ahead.calls) if ahead is not None else None
+        self._standing = Standing(ahead.prediction.calls, ahead.left_out) if ahead is not None else None
         self._ahead: tuple[int, tuple[StepRow, ...]] | None = None
 
     def goes_on(self, executed: ExecutedTrajectory) -> bool:
@@ -106,10 +106,10 @@ class Running:
 
     def _rows_ahead(self, executed: ExecutedTrajectory) -> tuple[StepRow, ...]:
         """The rows of the recording that are to come: the same ones after every step that follows it."""
-        prediction = self._recording
-        if prediction is None or self._done is None:
+        if self._recording is None or self._standing is None:
             return ()
-        done = self._done.of(executed.trajectory)
+        prediction = self._recording.prediction
+        done = self._standing.next(executed.trajectory.steps)
         if done > len(prediction.calls):
             return self._specs.of_all(pending_rows(prediction, done, self._number))
         shift = self._number - done

@@ -212,6 +212,7 @@ class Scene(Value, frozen=True):
     stoppable: bool = False
     problem: str = ""
     wheel: str = "recording"
+    left_out: int | None = None
     environment: str = ""
     judge: str = ""
     finished: bool = False

@@ -7,10 +7,13 @@ from typing import NamedTuple
 
 from toolenv.model import ToolCall
 from vakra_tui.state.scene import Scene, StepRow
-from vakra_tui.text import one_line
+from vakra_tui.text import count_words, one_line
 
 RECORDING = "recording"
 WHOLE = "whole recording"
+MOST_LEFT_OUT = 3
+"""Calls of others behind which it is offered to leave out some of the recording's own."""
+
 IN_PLACE = "in its place"
 AFTER = "human"
 START_OVER = "start over"
@@ -19,23 +22,21 @@ START_OVER = "start over"
 class Offer(NamedTuple):
     """One way to go on. ``wheel`` decides behind the first ``at`` steps.
 
-    ``following`` is the recording's call (from 0) that comes next where it is not the one after as many as were made.
+    ``left_out`` is how many of a recording's calls those stand for that were made last (``Recording``).
     """
 
     name: str
     words: str
     wheel: str
     at: int
-    following: int | None = None
+    left_out: int | None = None
 
 
 def offers(scene: Scene, cursor: int, agent: str | None) -> tuple[Offer, ...]:
     """The ways to go on from the step under the cursor; ``agent`` is the name of the agent, None without one."""
     row = scene.rows[cursor] if cursor < len(scene.rows) else None
     behind = min(cursor + 1, scene.executed)
-    found: list[Offer] = []
-    if scene.prediction is not None:
-        found += _recorded(scene, scene.rows[:behind], behind)
+    found = _recorded(scene, cursor)
     if row is not None and is_call(row):
         after = f"you go on after step {row.number}, which stays"
         if row.policy:
@@ -55,30 +56,41 @@ def offers(scene: Scene, cursor: int, agent: str | None) -> tuple[Offer, ...]:
     return tuple(found)
 
 
-def _recorded(scene: Scene, kept: Sequence[StepRow], behind: int) -> list[Offer]:
-    """The ways in which the recording goes on behind the rows that are kept.
+def _recorded(scene: Scene, cursor: int) -> list[Offer]:
+    """The ways in which the recording goes on behind the step under the cursor.
 
-    A call that was made there by somebody else stands for one of the recording's own, or comes between them.
+    Calls that somebody else made since its last one each stand for one of its own, or none does, or some of them.
     """
-    from sessions.drivers.recording import same_call
+    from sessions.drivers.recording import Standing
 
-    again = f"the old calls and answer of {one_line(scene.run, 20)} again"
-    calls = scene.prediction.calls if scene.prediction is not None else ()
-    openings = [row.call for row in kept if row.call is not None and not is_call(row)]
-    opened = bool(calls) and any(same_call(call, calls[0]) for call in openings)
-    played = [row for row in kept if is_call(row)]
-    done, own = len(played) + opened, sum(row.actor == "recording" for row in played) + opened
-    if done == own:
+    if scene.prediction is None:
+        return []
+    behind = min(cursor + 1, scene.executed)
+    calls = scene.prediction.calls
+    steps = tuple(row.step for row in scene.rows[:behind] if row.step is not None)
+    following, since = Standing(calls).of(steps)
+    if not since:
+        again = f"the old calls and answer of {one_line(scene.run, 20)} again"
         return [Offer(RECORDING, again, "recording", behind)]
+    left = range(since - 1, -1, -1) if since <= MOST_LEFT_OUT else (0,)
     return [
-        Offer(RECORDING, f"yours in place of its own, then {_comes(calls, done)}", "recording", behind),
-        Offer(WHOLE, f"yours beside its own, then {_comes(calls, own)}", "recording", behind, own),
+        Offer(RECORDING, _goes_on(calls, following, since), "recording", behind),
+        *(Offer(_name(n), _goes_on(calls, following, n), "recording", behind, n) for n in left),
     ]
 
 
-def _comes(calls: Sequence[ToolCall], done: int) -> str:
-    """What the recording does after ``done`` of its calls."""
-    return one_line(calls[done].name, 64) if done < len(calls) else "its answer"
+def _name(left_out: int | None) -> str:
+    if left_out is None:
+        return RECORDING
+    return f"without {left_out}" if left_out else WHOLE
+
+
+def _goes_on(calls: Sequence[ToolCall], following: int, left_out: int) -> str:
+    """What the recording does next, and how many of its calls it does not make."""
+    done = following + left_out
+    comes = one_line(calls[done].name, 30) if done < len(calls) else "its answer"
+    skipped = min(left_out, len(calls) - following)
+    return f"next {comes}; {count_words(skipped, 'call') if skipped else 'none'} of its own left out"
 
 
 def is_call(row: StepRow) -> bool:
@@ -106,4 +118,7 @@ def default(scene: Scene, cursor: int) -> str:
     row = scene.rows[cursor] if cursor < len(scene.rows) else None
     if row is not None and row.policy and is_call(row):
         return IN_PLACE
+    offered = [offer.name for offer in _recorded(scene, cursor)]
+    if scene.wheel == "recording" and (name := _name(scene.left_out)) in offered:
+        return name
     return scene.wheel.replace("_", " ")

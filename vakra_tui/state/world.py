@@ -11,6 +11,7 @@ from eval.model import Verdict
 from toolenv.errors import DataError, StoreError
 from toolenv.model import Instance, Prediction, Turn
 from toolenv.values import shortened
+from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.entry import Entry
 from vakra_tui.state.listing import Listing
 from vakra_tui.state.marks import Marks
@@ -197,7 +198,7 @@ class World(Scoring):
         if former is not None:
             self._former_truths.append(former)
 
-    # --- sessions ---------------------------------------------------------------------------------------
+    # --- sessions ----------------------------------------------------------------------------------------------------
 
     def session(self, entry: Entry, run: str | None = None, stored: SessionSummary | None = None) -> DebugSession:
         """A debugger session on a row: on the prediction of ``run``, or of the first run that has one.
@@ -220,7 +221,8 @@ class World(Scoring):
                 why = shortened(str(error).rstrip("."), 400)
                 gone = self.is_gone(entry)
                 what = "was taken away" if gone else "is being written"
-                then = "is there again" if gone else "is whole again; u in the list reads it as it is"
+                again = key("instances.look-again")
+                then = "is there again" if gone else f"is whole again; {again} in the list reads it as it is"
                 raise DataError(f"A file of this row {what} ({why}). The row opens when the file {then}.") from error
 
             def learned(verdict: Verdict) -> None:

@@ -51,5 +51,5 @@ STEP: tuple[Command, ...] = (
         palette=False,
     ),
     Command("step.filter", "ampersand", "filter_rows", "show only some rows of the table: a word, column>5, column=x"),
-    Command("step.read-again", "ctrl+r", "read_again", "read again what could not be read", palette=False),
+    Command("step.read-again", "l", "read_again", "load again what could not be read"),
 )

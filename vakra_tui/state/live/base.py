@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from eval.model import Verdict
 from sessions.trajectory import ExecutedTrajectory
 from toolenv.errors import DataError, EnvironmentFailure, VakraError
-from toolenv.model import Instance, Prediction, ToolSpec
+from toolenv.model import Instance, ToolSpec
 from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.live.stopping import T, Turns
 from vakra_tui.state.remarks import Marking
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sessions.breakpoints import Breakpoint, Pause
     from sessions.dataflow import GroundTruthAnalysis
     from sessions.driver import Driver
+    from sessions.drivers.recording import Recording
     from sessions.store.records import RequestRecord
     from sessions.timeline import Timeline
     from vakra_tui.state.build_scene import Analysed
@@ -67,7 +68,7 @@ class SessionBase(Turns):
         self.subject: Subject | None = None
         self.scene: Scene | None = None
         self.wheel: Wheel = "recording"
-        self._resumed: Prediction | None = None
+        self.left_out: int | None = None
         self.hints = 0
         self.reference_shown = True
         self._timeline: Timeline | None = None
@@ -118,15 +119,17 @@ class SessionBase(Turns):
         if self.wheel == "ground_truth" and self.instance.ground_truth is not None:
             return GroundTruthDriver(self.instance)
         if (recording := self._recording) is not None:
-            return RecordingDriver(recording)
+            return RecordingDriver(recording.prediction, recording.left_out)
         return HumanDriver()
 
     @property
-    def _recording(self) -> Prediction | None:
+    def _recording(self) -> Recording | None:
         """The recording at the wheel, None where somebody else is."""
-        if self.wheel != "recording" or self.subject is None:
+        from sessions.drivers.recording import Recording
+
+        if self.wheel != "recording" or self.subject is None or self.subject.prediction is None:
             return None
-        return self._resumed or self.subject.prediction
+        return Recording(prediction=self.subject.prediction, left_out=self.left_out)
 
     def _before_the_end(self, at: int) -> int:
         """A place from which one can go on: never behind the final answer."""
@@ -143,17 +146,17 @@ class SessionBase(Turns):
             await timeline.step()
             await self._show(force=True)
 
-    def _hand_over(self, wheel: Wheel, resumed: Prediction | None = None) -> None:
-        """Give somebody the wheel; ``resumed`` is a recording that goes on elsewhere than where its count says.
+    def _hand_over(self, wheel: Wheel, left_out: int | None = None) -> None:
+        """Give somebody the wheel, a recording with how many of its calls are left out (``Recording``).
 
         Raises ``VakraError`` where there is no such driver; the wheel stays as it was.
         """
-        before = self.wheel, self._resumed
-        self.wheel, self._resumed = wheel, resumed
+        before = self.wheel, self.left_out
+        self.wheel, self.left_out = wheel, left_out
         try:
             driver = self._driver()
         except VakraError:
-            self.wheel, self._resumed = before
+            self.wheel, self.left_out = before
             raise
         self._ready().hand_over(driver)
 
@@ -217,6 +220,7 @@ class SessionBase(Turns):
             stoppable=bool(self._working) and self.running,
             problem=self._problem or self._replay_problem,
             wheel=self.wheel,
+            left_out=self.left_out,
             hints=self.hints,
             reference_shown=self.reference_shown,
             flagged=self.world.flag_of(self.instance.uuid),
@@ -244,7 +248,8 @@ class SessionBase(Turns):
 
         assert self.subject is not None
         executed, ahead = self._executed, self._recording
-        key = (branch, length, self._analysis is not None, id(ahead), executed is not None, self._replay_problem)
+        recording = (ahead is not None, self.left_out)
+        key = (branch, length, self._analysis is not None, recording, executed is not None, self._replay_problem)
         if self._analysed is not None and self._analysed[0] == key:
             return self._analysed[1]
         tools = self._truth.tools if self._truth is not None else self._offered
@@ -255,13 +260,13 @@ class SessionBase(Turns):
         self._analysed = (key, part)
         return part
 
-    def _followed(self, executed: ExecutedTrajectory, tools: Sequence[ToolSpec], ahead: Prediction | None) -> Analysed:
+    def _followed(self, executed: ExecutedTrajectory, tools: Sequence[ToolSpec], ahead: Recording | None) -> Analysed:
         """What can be told of each step at once while steps are run."""
         from vakra_tui.state.running import Running
 
         assert self.subject is not None
         following = self._following
-        about = (id(self._analysis), id(tools), id(ahead))
+        about = (id(self._analysis), id(tools), ahead is not None, self.left_out if ahead is not None else None)
         if following is None or following.about != about or not following.goes_on(executed):
             following = self._following = Running(self.subject, self._analysis, tools, ahead=ahead)
         return following.analysed(executed)

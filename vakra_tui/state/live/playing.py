@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sessions.trajectory import Decision, Trajectory
+from sessions.trajectory import Decision
 from toolenv.errors import DataError
-from toolenv.model import Prediction, ToolCall, ToolResult, ToolSpec
+from toolenv.model import ToolCall, ToolResult, ToolSpec
 from vakra_tui.state.commands.chosen import key
 from vakra_tui.state.live.base import AT_THE_WHEEL, RUNNING, SHOW_EVERY_S, SessionBase, Wheel, yours_to_decide
 
@@ -108,11 +108,10 @@ class Playing(SessionBase):
         """The agent that the command line names, or None."""
         return self.world.agent_name
 
-    async def take_wheel(self, wheel: Wheel, at: int, following: int | None = None) -> None:
+    async def take_wheel(self, wheel: Wheel, at: int, left_out: int | None = None) -> None:
         """Hand the wheel over at a place; what was done so far stays, in the past a branch is opened there.
 
-        A recording goes on with its call ``following`` (from 0); None lets each call that was made stand for one of
-        its own.
+        ``left_out`` is how many of a recording's calls those stand for that were made last (``Recording``).
         """
         assert self.subject is not None
         if wheel == "recording" and self.subject.prediction is None:
@@ -123,22 +122,12 @@ class Playing(SessionBase):
             raise DataError("No agent is named; start with --agent NAME to hand it the wheel.")
         timeline = self._ready()
         self._pause = None
-        self._hand_over(wheel, self._resumed_at(at, following))
+        self._hand_over(wheel, left_out)
         if at < timeline.branch.length or timeline.finished:
             await timeline.fork(self._before_the_end(at), name=f"{wheel.replace('_', ' ')} from {at}")
         if wheel == "human":
             await self._make_opening()
         await self._show(force=True)
-
-    def _resumed_at(self, at: int, following: int | None) -> Prediction | None:
-        """The recording that goes on with its call ``following`` behind the first ``at`` steps."""
-        from sessions.drivers.recording import going_on
-
-        assert self.subject is not None
-        if following is None or self.subject.prediction is None:
-            return None
-        kept = self._ready().steps[: self._before_the_end(at)]
-        return going_on(self.subject.prediction, Trajectory(instance=self.instance, steps=kept), following)
 
     async def play(self, decision: Decision, at: int) -> None:
         """A person's decision becomes the step after the first ``at`` ones; in the past on a branch of its own."""
@@ -169,9 +158,6 @@ class Playing(SessionBase):
         timeline = self._ready()
         self._pause = None
         timeline.go_to(timeline.tree.branch(branch).length, branch)
-        if self._resumed is not None:
-            # It goes on behind the calls of the branch that was left.
-            self._hand_over("recording")
         await self._show(force=True)
 
     async def tools(self) -> tuple[ToolSpec, ...]:
